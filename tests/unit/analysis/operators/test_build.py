@@ -241,6 +241,19 @@ def test_work_of_a_kernel_comes_from_operators_that_launched_nothing_else() -> N
     assert row.operators == ("aten::mm",)
 
 
+def test_shapes_that_no_gpu_could_compute_are_no_work() -> None:
+    absurd = {"shapes": json.dumps([[10**40, 10**40]] * 2), "dtypes": '["float", "float"]'}
+    recording = trace(
+        ops=[op("aten::mm", 0, 40, 1, **absurd)],
+        api_calls=[call("hipLaunchKernel", 20, 22, 1, **HOST)],
+        dispatches=[kernel("Cijk_mm", 1000, 1100, pid=1, correlation_id=1)],
+    )
+    attribution = operators(recording)
+    assert attribution.kernel_work == ()
+    shape = named(attribution, "aten::mm").shapes[0]
+    assert "an amount of work that no call can have" in (shape.flops.unavailable or "")
+
+
 def test_an_operator_inside_itself_counts_once() -> None:
     recording = trace(
         ops=[op("aten::to", 0, 100, 1), op("aten::to", 10, 60, 2)],

@@ -28,6 +28,9 @@ BASIS = "analytical from shapes"
 _ONCE = "each tensor read or written once"
 NO_SHAPES = "shapes were not recorded (torch.profiler: record_shapes=True)"
 
+_MOST = 2**60  # operations or bytes of one call: minutes of all that a GPU can do
+_ABSURD = "the recorded sizes imply an amount of work that no call can have"
+
 _CANNOT = (NoFormulaError, NotRecordedError, IndexError, ValueError, ZeroDivisionError)
 
 
@@ -59,7 +62,7 @@ def operator_work(  # noqa: PLR0913, PLR0917  (what is recorded of a call)
     """
     stated = stated_work(inputs)
     if stated is not None:
-        return Work(*stated)
+        return Work(_credible(stated.flops), _credible(stated.bytes), stated.on_matrix)
     known = arguments(shapes, dtypes, strides, inputs)
     if known is None:
         return _unknown(NO_SHAPES)
@@ -125,7 +128,13 @@ def _work(counted: Counted, moved: Quantity) -> Work:
         flops = unavailable("FLOP", formula, counted.flops_missing)
     else:
         flops = Quantity(counted.flops, "FLOP", formula, doubt=counted.flops_doubt)
-    return Work(flops, moved, counted.on_matrix, counted.dtype)
+    return Work(_credible(flops), _credible(moved), counted.on_matrix, counted.dtype)
+
+
+def _credible(amount: Quantity) -> Quantity:
+    if amount.value is None or 0 <= amount.value <= _MOST:
+        return amount
+    return unavailable(amount.unit, BASIS, _ABSURD)
 
 
 def _unknown(reason: str) -> Work:

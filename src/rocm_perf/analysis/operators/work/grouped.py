@@ -15,10 +15,9 @@ from rocm_perf.analysis.operators.work.call import (
     element_bytes,
 )
 from rocm_perf.analysis.operators.work.grouped_kernels import Product, product_of, tiles_high
-from rocm_perf.analysis.operators.work.routed import CHOSEN, WEIGHTS, Launch
+from rocm_perf.analysis.operators.work.routed import CHOSEN, MOST_CHOSEN, WEIGHTS, Launch
 from rocm_perf.analysis.operators.work.signature import Formula, formulas
 
-_MOST_CHOSEN = 256  # experts of a token, more than any model has
 _SUM = re.compile(r"^_finalize_matmul|moe::dev::finalize")
 _CONVERSION = re.compile(r"quantize_with_block_size")
 
@@ -132,7 +131,7 @@ def _top_k(call: Call, product: Product, tokens: int, experts: int) -> int:
         return call.routed.top_k
     fitting = [
         count
-        for count in range(1, min(experts, _MOST_CHOSEN) + 1)
+        for count in range(1, min(experts, MOST_CHOSEN) + 1)
         if tiles_high(tokens * count, experts, product.height) == product.high
     ]
     if len(fitting) != 1:

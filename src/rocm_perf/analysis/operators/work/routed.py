@@ -20,6 +20,7 @@ Grid = tuple[int, int, int]  # in workgroups
 # What the names of kernels match that say how large the experts are, or whose work follows from that.
 MARK = r"^_matmul_ogs_|^_finalize_matmul|^bmm_|moe::dev::finalize|quantize_with_block_size"
 CHOOSERS = ("TopK", "SortTokens")
+MOST_CHOSEN = 256  # experts of a token, more than any model has
 UNKNOWN = "?"
 
 WEIGHTS = "the weights of the experts are not among its arguments"
@@ -46,7 +47,7 @@ def routed(text: str | None) -> Routed | None:
     if not text:
         return None
     first, *lines = text.split("\n")
-    return Routed(_integer(first), tuple(_launch(line) for line in lines))
+    return Routed(_count(first), tuple(_launch(line) for line in lines))
 
 
 def _launch(line: str) -> Launch:
@@ -63,9 +64,13 @@ def experts_of_a_token(name: str, known: Sequence[Argument] | None) -> int | Non
     if name not in CHOOSERS or not known:
         return None
     if name == "TopK":
-        return _integer(known[1].text) if len(known) > 1 else None
-    return known[0].shape[-1] if known[0].kind == "tensor" and known[0].shape else None
+        return _count(known[1].text) if len(known) > 1 else None
+    return _possible(known[0].shape[-1]) if known[0].kind == "tensor" and known[0].shape else None
 
 
-def _integer(text: str) -> int | None:
-    return int(text) if text.isdecimal() else None
+def _count(text: str) -> int | None:
+    return _possible(int(text)) if text.isdecimal() and len(text) <= len(str(MOST_CHOSEN)) else None
+
+
+def _possible(experts: int) -> int | None:
+    return experts if 0 < experts <= MOST_CHOSEN else None

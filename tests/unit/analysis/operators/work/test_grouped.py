@@ -143,3 +143,18 @@ def test_the_text_of_launches() -> None:
     assert known is not None
     assert (known.top_k, len(known.launches)) == (2, 3)
     assert known.launches[1] == Launch(DOWN, (12, 1, 1))
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "9" * 30, "257", "0", "²"])
+def test_a_number_that_no_model_has_is_not_taken_for_experts(digits: str) -> None:
+    inputs = json.dumps(["", digits])
+    chosen = arguments("[[6,4],[]]", '["c10::BFloat16","Scalar"]', None, inputs)
+    assert experts_of_a_token("TopK", chosen) is None
+    known = routed(f"{digits}\n18x1x1 {UP}")
+    assert known is not None
+    assert known.top_k is None
+
+
+def test_a_shape_that_no_model_has_is_not_taken_for_experts() -> None:
+    ordered = arguments(f"[[6,{10**30}],[6,2],[]]", '["c10::BFloat16","short int","Scalar"]')
+    assert experts_of_a_token("SortTokens", ordered) is None
