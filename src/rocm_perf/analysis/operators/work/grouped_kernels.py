@@ -20,16 +20,17 @@ from rocm_perf.analysis.operators.work.routed import Grid
 
 _GATED = re.compile(r"swiglu|geglu", re.IGNORECASE)
 
-_OF_TRITON = r"mxfp4|bf16|fp16|fp32|fp8\w*?"
+# Names come from strangers: no part of a pattern can match what the next one does, so none is tried in many ways.
+_SIZE = r"[1-9]\d{0,5}"
+_OF_TRITON = r"mxfp4|bf16|fp16|fp32|fp8[a-wyz\d]*"  # `x` parts the types
 _TRITON = re.compile(
     rf"_matmul_ogs_[NT]{{3}}_(?P<out>{_OF_TRITON})x(?P<data>{_OF_TRITON})x(?P<weight>{_OF_TRITON})"
-    r"_(?P<height>\d+)x(?P<width>\d+)x\d+x(?P<splits>\d+)(_\w+)?"
+    rf"_(?P<height>{_SIZE})x(?P<width>{_SIZE})x{_SIZE}x(?P<splits>{_SIZE})(_\w+)?"
 )
 _OF_TENSORRT = r"MxE2m1|MxE4m3|E2m1|E4m3|Bfloat16|Fp16|Fp32"
-_TENSORRT = re.compile(
-    rf"bmm_(?P<out>{_OF_TENSORRT})_(?P<weight>{_OF_TENSORRT})(?P<data>{_OF_TENSORRT})?_\w+?"
-    r"_t(?P<width>\d+)x(?P<height>\d+)x\d+\w*_transOut\w*_bN_\w+"
-)
+_TENSORRT = re.compile(rf"bmm_(?P<out>{_OF_TENSORRT})_(?P<weight>{_OF_TENSORRT})(?P<data>{_OF_TENSORRT})?_")
+_TENSORRT_TILE = re.compile(rf"t(?P<width>{_SIZE})x(?P<height>{_SIZE})x{_SIZE}(u\d+)?")
+_TRANSPOSED = frozenset({"transOut", "bN"})  # words of a name whose tiles are counted as said above
 
 # Bytes of 32 values, with the scales of their blocks; and torch's name of the type.
 _TYPES = {
@@ -99,21 +100,23 @@ def product_of(kernel: str, grid: Grid) -> Product | None:
     """What a launch multiplies; None of a kernel whose name does not say so."""
     x, y, z = grid
     if match := _TRITON.fullmatch(kernel):
-        return _product(match, x * y * z // int(match["splits"]), None)
-    if match := _TENSORRT.fullmatch(kernel):
-        return _product(match, x * y, y)
+        return _product(match, match, x * y * z // int(match["splits"]), None)
+    if match := _TENSORRT.match(kernel):
+        words = kernel[match.end() :].split("_")
+        tile = next(filter(None, map(_TENSORRT_TILE.fullmatch, words)), None)
+        return _product(match, tile, x * y, y) if tile and _TRANSPOSED.issubset(words) else None
     return None
 
 
-def _product(match: re.Match[str], tiles: int, high: int | None) -> Product:
+def _product(types: re.Match[str], tile: re.Match[str], tiles: int, high: int | None) -> Product:
     return Product(
-        kernel=match.string,
-        out=ElementType(match["out"]),
-        data=ElementType(match["data"] or match["weight"]),
-        weight=ElementType(match["weight"]),
-        height=int(match["height"]),
-        width=int(match["width"]),
-        gated=bool(_GATED.search(match.string)),
+        kernel=types.string,
+        out=ElementType(types["out"]),
+        data=ElementType(types["data"] or types["weight"]),
+        weight=ElementType(types["weight"]),
+        height=int(tile["height"]),
+        width=int(tile["width"]),
+        gated=bool(_GATED.search(types.string)),
         tiles=tiles,
         high=high,
     )

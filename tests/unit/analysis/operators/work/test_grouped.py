@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import product
 
 import pytest
 
 from rocm_perf.analysis.operators.work import Work, launched_work, operator_work
+from rocm_perf.analysis.operators.work.grouped_kernels import product_of
 from rocm_perf.analysis.operators.work.routed import WEIGHTS, Launch, experts_of_a_token, routed
 from rocm_perf.model.torch_call import arguments
 
@@ -158,3 +160,23 @@ def test_a_number_that_no_model_has_is_not_taken_for_experts(digits: str) -> Non
 def test_a_shape_that_no_model_has_is_not_taken_for_experts() -> None:
     ordered = arguments(f"[[6,{10**30}],[6,2],[]]", '["c10::BFloat16","short int","Scalar"]')
     assert experts_of_a_token("SortTokens", ordered) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bmm_Fp16_Fp16" + "_t1x1x1_transOut" * 1000,
+        "bmm_Fp16_Fp16" + "_t1x1x1" * 1000 + "_transOut" * 1000,
+        "_matmul_ogs_NNT_fp8" + "xfp8" * 1000,
+    ],
+)
+def test_a_hostile_name_is_read_in_no_time(name: str) -> None:
+    """A pattern that tries its parts in every way takes half a minute for each of these."""
+    began = time.process_time()
+    assert product_of(name, (1, 1, 1)) is None
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("tile", ["0x16x32x1", "4x0x32x1", "4x16x32x0", f"4x16x32x{'9' * 30}"])
+def test_a_tile_that_no_kernel_has_is_not_read(tile: str) -> None:
+    assert product_of(UP.replace("4x16x32x1", tile), (18, 1, 1)) is None
