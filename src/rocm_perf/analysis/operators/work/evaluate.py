@@ -79,7 +79,7 @@ def operator_work(  # noqa: PLR0913, PLR0917  (what is recorded of a call)
             )
             return _worked_out(formula, known, call)
         except _CANNOT as error:
-            reasons.append(str(error))
+            reasons.append(_why(error))
     return _unknown(f"the recorded arguments of {name} do not fit its formula ({reasons[0]})")
 
 
@@ -117,7 +117,7 @@ def _of_fused(name: str, known: Sequence[Argument], recorded: Mapping[str, float
     try:
         work = fused_work(name, known, recorded)
     except _CANNOT as error:
-        return _unknown(f"the recorded arguments of {name} do not fit its formula ({error})")
+        return _unknown(f"the recorded arguments of {name} do not fit its formula ({_why(error)})")
     formula = f"{work.bytes_formula} ({BASIS})"
     return _work(work.counted, Quantity(work.bytes, "B", formula, doubt=work.counted.bytes_doubt))
 
@@ -135,6 +135,10 @@ def _credible(amount: Quantity) -> Quantity:
     if amount.value is None or 0 <= amount.value <= _MOST:
         return amount
     return unavailable(amount.unit, BASIS, _ABSURD)
+
+
+def _why(error: Exception) -> str:
+    return "one of its sizes is zero" if isinstance(error, ZeroDivisionError) else str(error)
 
 
 def _unknown(reason: str) -> Work:

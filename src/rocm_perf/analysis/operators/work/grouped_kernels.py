@@ -83,6 +83,8 @@ class Product(msgspec.Struct, frozen=True):
 
     def across(self, rows: int, experts: int) -> int:
         """How many tiles the columns take; the last may be filled in part."""
+        if rows < 1 or experts < 1:
+            raise NoFormulaError("it has no tokens, or no experts to send them to")
         high = tiles_high(rows, experts, self.height)
         across, rest = divmod(self.tiles, high)
         if rest or self.high not in (None, high):

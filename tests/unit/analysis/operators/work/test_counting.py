@@ -154,6 +154,7 @@ def test_elementwise_broadcasts_and_copies_compute_nothing() -> None:
             "the lengths of its 2 sequences are values of a tensor",
         ),
         ("aten::conv2d", "[[1, 1, 4, 4], [1, 1, 3, 3], []]", '["float", "float", ""]', "do not fit"),
+        ("_C::moe_sum", "[[4, 0, 8], [4, 8]]", '["float", "float"]', "one of its sizes is zero"),
     ],
 )
 def test_what_is_not_known_says_why(name: str, shapes: str | None, types: str | None, reason: str) -> None:

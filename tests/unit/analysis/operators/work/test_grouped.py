@@ -180,3 +180,15 @@ def test_a_hostile_name_is_read_in_no_time(name: str) -> None:
 @pytest.mark.parametrize("tile", ["0x16x32x1", "4x0x32x1", "4x16x32x0", f"4x16x32x{'9' * 30}"])
 def test_a_tile_that_no_kernel_has_is_not_read(tile: str) -> None:
     assert product_of(UP.replace("4x16x32x1", tile), (18, 1, 1)) is None
+
+
+@pytest.mark.parametrize("launches", [None, LAUNCHES, TENSORRT])
+def test_without_tokens_there_is_nothing_to_multiply(launches: str | None) -> None:
+    work = operator_work("vllm::moe_forward", "[[0,32],[0,4],[],[]]", TYPES, routed=launches)
+    assert (work.flops.value, work.bytes.value) == (0, 0)
+    assert launched_work("vllm::moe_forward", "[[0,32],[0,4],[],[]]", TYPES, UP, launches) is None
+
+
+def test_without_experts_it_says_so() -> None:
+    work = operator_work("vllm::moe_forward", "[[6,32],[6,0],[],[]]", TYPES, routed=LAUNCHES)
+    assert "no experts to send them to" in (work.flops.unavailable or "")
