@@ -19,7 +19,7 @@ from rocm_perf.analysis.layers.units import LONGEST, Unit, graph_units, step_uni
 from rocm_perf.analysis.modules.build import modules
 from rocm_perf.analysis.operators.tree import operator_tree
 from rocm_perf.analysis.time.kernel_family import family
-from rocm_perf.model.results.layers import LayeredWork, Layers, LayerStack, OutsideKernel
+from rocm_perf.model.results.layers import EqualModules, LayeredWork, Layers, LayerStack, OutsideKernel
 from rocm_perf.model.results.modules import ModuleLine, Modules
 from rocm_perf.model.trace import Trace
 
@@ -53,17 +53,17 @@ _NO_LAYERS = (
 def layers(trace: Trace) -> Layers:
     """The layers of the timed pass: how they are called where modules are recorded for them, else what repeats."""
     recorded = modules(trace)
-    names = layer_modules(recorded)
-    if names is None:
+    named = layer_modules(recorded)
+    if not named:
         return layers_by_repetition(trace)
     if recorded.outside_ns <= _HARDLY * recorded.total_ns:
-        return Layers(known_by="modules", rows=(), modules=names)
+        return Layers(known_by="modules", rows=(), modules=named)
     rows = tuple(row for row in layers_by_repetition(trace).rows if row.in_modules < _RECORDED)
-    return Layers(known_by="both" if rows else "modules", rows=rows, modules=names)
+    return Layers(known_by="both" if rows else "modules", rows=rows, modules=named)
 
 
-def layer_modules(modules: Modules) -> str | None:
-    """The outermost equal modules, where they take at least half of the time: `35 x Qwen3DecoderLayer`."""
+def layer_modules(modules: Modules) -> tuple[EqualModules, ...]:
+    """The outermost equal modules, where they take at least half of the time; else none."""
     equal = [
         line
         for line in modules.lines
@@ -71,8 +71,8 @@ def layer_modules(modules: Modules) -> str | None:
     ]
     own = [line for line in equal if line.kind == "module" and line.share >= _LEAST_SHARE]
     if not own or sum(line.share for line in own) < _INSIDE:
-        return None
-    return ", ".join(f"{line.modules:,} x {line.name}" for line in own)
+        return ()
+    return tuple(EqualModules(name=line.name, modules=line.modules) for line in own)
 
 
 def _is_inside_equal(line: ModuleLine, modules: Modules) -> bool:

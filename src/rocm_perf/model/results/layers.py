@@ -79,11 +79,18 @@ class LayeredWork(msgspec.Struct, frozen=True):
     beside_ns: float  # on other streams than most of the work
 
 
+class EqualModules(msgspec.Struct, frozen=True):
+    """Modules of one class that were recorded, each of which is a layer."""
+
+    name: str  # of their class
+    modules: int
+
+
 class Layers(msgspec.Struct, frozen=True):
     """How layers are known, and those of steps that repetition shows: none where modules were recorded for them. Both:
     some steps run in modules, and others, such as replays of a graph without its capture, do not."""
 
     known_by: KnownBy | None
     rows: tuple[LayeredWork, ...]  # most time first
-    modules: str = ""  # the recorded modules that are the layers
+    modules: tuple[EqualModules, ...] = ()  # that are the layers
     unavailable: str | None = None

@@ -99,8 +99,8 @@ def layer_line(document: Document) -> str:
 
 def _recorded(layers: Layers, modules: Modules) -> ModuleLine | None:
     """Of the modules that are layers, those with most time."""
-    names = layers.modules.split(", ")
-    equal = [line for line in modules.lines if f"{line.modules:,} x {line.name}" in names]
+    own = {(equal.name, equal.modules) for equal in layers.modules}
+    equal = [line for line in modules.lines if (line.name, line.modules) in own]
     return max(equal, key=lambda line: line.share, default=None)
 
 
@@ -120,7 +120,8 @@ def _shares_below(line: ModuleLine, modules: Modules) -> dict[str, float]:
 def layer_lines(layers: Layers) -> Iterator[str]:
     """How layers are known, and what each kind of step has of them."""
     if layers.modules:
-        yield f"The layers are recorded as modules: {layers.modules}."
+        recorded = ", ".join(f"{equal.modules:,} x {equal.name}" for equal in layers.modules)
+        yield f"The layers are recorded as modules: {recorded}."
     if layers.rows:
         others = "Those of other steps" if layers.modules else "Layers"
         yield f"{others} are known by repetition{_why(layers)}."

@@ -8,7 +8,7 @@ from rocm_perf.analysis.layers.build import layer_modules, layers, layers_by_rep
 from rocm_perf.analysis.modules.build import modules
 from rocm_perf.analysis.overview import examine
 from rocm_perf.ingest.captures.adopt import adopt
-from rocm_perf.model.results.layers import LayeredWork, LayerStack
+from rocm_perf.model.results.layers import EqualModules, LayeredWork, LayerStack
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.sections.modules import modules_section
 from tests.unit.analysis.layers.program import (
@@ -26,6 +26,7 @@ from tests.unit.graph_traces import capture, execution
 OUTSIDE_NS = sum(BEFORE.values()) + sum(BEHIND.values())
 KERNELS = list(LAYER)
 SLOW = LAYER | {"flash_fwd_kernel": 90}
+DECODER_LAYERS = (EqualModules(name="DecoderLayer", modules=4),)
 OTHER = {("sparse_kernel" if name == "flash_fwd_kernel" else name): ns for name, ns in LAYER.items()}
 
 
@@ -151,9 +152,9 @@ def eager(*, layer: str = "", around: str = "") -> Trace:
 
 def test_where_modules_are_recorded_the_layers_are_those() -> None:
     recording = eager(layer="DecoderLayer")
-    assert layer_modules(modules(recording)) == "4 x DecoderLayer"
+    assert layer_modules(modules(recording)) == DECODER_LAYERS
     result = layers(recording)
-    assert (result.known_by, result.modules, result.rows) == ("modules", "4 x DecoderLayer", ())
+    assert (result.known_by, result.modules, result.rows) == ("modules", DECODER_LAYERS, ())
     (line,) = (line for line in modules_section(examine(recording, "x"), 9).lines if "recorded" in line)
     assert line == "The layers are recorded as modules: 4 x DecoderLayer."
 
@@ -173,7 +174,7 @@ def test_steps_without_modules_have_layers_by_repetition_beside_those_with() -> 
     row, stack = only(result.rows)
     assert (result.known_by, result.modules, row.name, stack.layers) == (
         "both",
-        "4 x DecoderLayer",
+        DECODER_LAYERS,
         "decode step",
         4,
     )
