@@ -38,9 +38,10 @@ _LEAST_SHARE = 0.1  # of a step: what takes less is not what a model is made of
 _INSIDE = 0.5  # of a step: layers that hold less of it are not the model's
 _RECORDED = 0.2  # of a step in modules: more, and they say what its layers are; a head alone may be recorded
 _HARDLY = 0.05  # of all time outside of modules: no step is without them
-# Each layer of a model has one of these; loops over experts or time steps have products alone.
+# Each layer of a model has one of each: loops over experts or time steps have products alone, loops over blocks of
+# keys attention alone. A convolution is both.
 _ESSENTIAL = ("attention", "softmax", "normalisation", "convolution")
-_PRODUCTS = ("gemm", "convolution", "attention")  # and one of these
+_PRODUCTS = ("gemm", "convolution")
 _NOTHING = "no kernels with times were recorded"
 _NO_STEPS = "no step and no graph replay was found in which kernels could repeat"
 _NO_LAYERS = (

@@ -92,6 +92,17 @@ def test_layers_are_more_than_products() -> None:
     assert layers(served([[dict.fromkeys(expert, 10)] * 9])).rows == ()
 
 
+def test_attention_alone_is_not_a_layer() -> None:
+    block = ("copy_keys", "flash_fwd_kernel", "rescale", "sum_up", "next_block")
+    assert layers(served([[dict.fromkeys(block, 10)] * 9])).rows == ()
+
+
+def test_convolutions_are_layers() -> None:
+    block = ("pad", "miopenSp3AsmConv_v21_1_2", "bias", "relu")
+    _, stack = only(layers(served([[dict.fromkeys(block, 10)] * 9])).rows)
+    assert stack.layers == 9
+
+
 def test_layers_are_half_of_the_step() -> None:
     long = {"solver": 4 * LAYER_NS}
     assert layers(served([[long, *[LAYER] * 3]])).rows == ()
