@@ -26,7 +26,8 @@ Kernels = Mapping[str, int]
 
 
 def served(steps: Sequence[Sequence[Kernels]], *, kind: str = "DECODE", annotated: bool = True) -> Trace:
-    """Steps of these layers; the layer in the middle of the first step takes what it is told."""
+    """A serving step of that kind for each list of layers, a layer being its kernels and what each takes in ns;
+    `annotated`: a range around each step names it."""
     rows: dict[str, list[Row]] = {"dispatches": [], "api_calls": [], "ranges": []}
     now = 1_000
     for layers in steps:
