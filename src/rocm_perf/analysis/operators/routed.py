@@ -26,23 +26,25 @@ def with_routed(tree: OperatorTree, operators: pl.DataFrame) -> pl.DataFrame:
 def _launches(tree: OperatorTree) -> pl.DataFrame:
     """For the row of each operator, the kernels that it launched itself, in their order, as `1748x1x1 name`."""
     owned = tree.kernels.drop_nulls("owner")
-    chosen = owned.filter(named(owned["kernel"], pl.col("name").str.contains(MARK))).sort("start_ns")
+    chosen = owned.filter(named(owned["kernel"], pl.col("name").str.contains(MARK)))
     sizes = [pl.col(f"grid_{axis}") // pl.col(f"workgroup_{axis}") for axis in "xyz"]
     grid = pl.concat_str(sizes, separator="x").fill_null(UNKNOWN)
     launch = pl.concat_str(grid, pl.col("kernel").cast(pl.String), separator=" ")
-    return chosen.select(pl.col("owner").alias("row"), launch.alias("launch"))
+    launches = chosen.select("start_ns", "end_ns", pl.col("owner").alias("row"), launch.alias("launch"))
+    return launches.sort("start_ns", "end_ns", "launch").select("row", "launch")
 
 
 def _top_k(tree: OperatorTree) -> pl.DataFrame:
     """For the row of each operator, how many experts the operators directly inside it choose for a token."""
     inside = tree.operators.drop_nulls("operator")
     choices = inside.filter(named(inside["name"], pl.col("name").is_in(CHOOSERS)))
-    distinct = choices.select("signature", pl.col("name").cast(pl.String), *_ARGUMENTS).unique("signature")
+    described = choices.select("signature", pl.col("name").cast(pl.String), *_ARGUMENTS)
+    distinct = described.unique("signature", maintain_order=True)
     counts = [experts_of_a_token(name, arguments(*recorded)) for _, name, *recorded in distinct.iter_rows()]
     by_call = distinct.select("signature").with_columns(pl.Series("top_k", counts, dtype=pl.Int64))
     return (
         choices.select("signature", row="operator")
-        .join(by_call, on="signature")
-        .group_by("row")
+        .join(by_call, on="signature", maintain_order="left")
+        .group_by("row", maintain_order=True)
         .agg(pl.col("top_k").drop_nulls().first())
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from rocm_perf.analysis.operators.build import operators
+from rocm_perf.analysis.operators.routed import with_routed
+from rocm_perf.analysis.operators.tree import operator_tree
 from rocm_perf.analysis.roofline.build import roofline
 from rocm_perf.model.results.operators import OperatorShape
 from rocm_perf.model.trace import Trace
@@ -65,3 +67,33 @@ def test_each_kernel_has_its_own_in_the_roofline() -> None:
     assert points[UP].flops.value == UP_FLOPS
     assert points[DOWN].flops.value == DOWN_FLOPS
     assert points[SUM].bytes.value == 2 * 12 * 32 + 2 * 6 * 32
+
+
+def test_kernels_that_begin_at_once_have_one_order() -> None:
+    texts: set[str] = set()
+    for names in ((UP, DOWN, SUM), (SUM, DOWN, UP), (DOWN, SUM, UP)):
+        recording = trace(
+            ops=[op("vllm::moe_forward", 0, 500, 1, shapes=SHAPES, dtypes=TYPES)],
+            api_calls=[call("hipModuleLaunchKernel", 20, 25, 1, pid=1, tid=1)],
+            dispatches=[kernel(name, 1_000, 1_900, correlation_id=1, pid=1) for name in names],
+        )
+        tree = operator_tree(recording)
+        texts.add(*with_routed(tree, tree.operators.select("signature", "row"))["routed"])
+    assert len(texts) == 1
+
+
+def test_of_several_choices_the_first_counts() -> None:
+    later = {**CHOICE, "inputs": '["","4"]'}
+    for first, second, expected in ((CHOICE, later, "2"), (later, CHOICE, "4")):
+        recording = trace(
+            ops=[
+                op("vllm::moe_forward", 0, 500, 1, shapes=SHAPES, dtypes=TYPES),
+                op("TopK", 10, 20, 2, **first),
+                op("TopK", 30, 40, 3, **second),
+            ],
+            api_calls=[call("hipModuleLaunchKernel", 50, 55, 1, pid=1, tid=1)],
+            dispatches=[kernel(UP, 1_000, 1_900, correlation_id=1, pid=1)],
+        )
+        tree = operator_tree(recording)
+        (text,) = with_routed(tree, tree.operators.select("signature", "row"))["routed"].drop_nulls()
+        assert text.split("\n")[0] == expected
