@@ -52,6 +52,8 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     compute_units: int
     simds_per_cu: int
     dies: int  # XCDs; 1 where there are none
+    shader_engines: int | None = None  # of one die
+    arrays_per_engine: int | None = None
     wave_sizes: tuple[int, ...]  # the one that compilers choose by default first
     max_waves_per_simd: Mapping[int, int]
     vgprs_per_simd: Mapping[int, int]  # per lane, shared by the waves of a SIMD; with AGPRs where unified
@@ -68,7 +70,9 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     max_lds_per_workgroup: int
     lds_granule: int
     lds_banks: int
+    lds_bank_bytes: int | None = None  # that one of them reads or writes in a clock
     l1_bytes: int | None
+    l1_line_bytes: int | None = None  # of the vector L1
     l2_bytes: int | None  # all slices of all dies
     l2_channels: int | None  # of all dies
     l2_channel_bytes: int | None = None  # that one of them reads in a clock
@@ -87,6 +91,10 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     matrix_unit: MatrixUnit | None
     matrix_tflops: Mapping[str, float]  # by dtype: f64, f32, xf32, f16, bf16, f8, f6, f4, i8
     board_power_w: float | None
+    gpus_per_power_sensor: int | None = None  # of one package; the others say 0
+    cycles_per_wave_count: int | None = (
+        None  # clocks that SQ_WAVE_CYCLES and SQ_WAIT_* count as one; None: one
+    )
     methods: tuple[Method, ...] = ()
     sources: Mapping[str, Source] = {}  # by field, "matrix_tflops.f16" for an entry of a mapping
 

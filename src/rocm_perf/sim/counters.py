@@ -24,7 +24,6 @@ from rocm_perf.sim.steps import Kernel
 _READS = 0.75  # assumed
 _MATRIX_STEP = 512  # operations that one count of an MFMA_MOPS counter stands for
 _BANK_BYTES = 4
-_QUAD = 4  # SQ_WAVE_CYCLES of gfx9 counts in steps of four cycles
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ def counters(kernel: Kernel, gpu: Gpu, duration_ns: float) -> dict[str, float]:
 def _waves(one: _Dispatch) -> dict[str, float]:
     gpu = one.gpu
     slots = gpu.simds * gpu.max_waves_per_simd[gpu.wave_size]
-    cycles = one.residency * one.cycles * slots / (_QUAD if gpu.gfx.startswith("gfx9") else 1)
+    cycles = one.residency * one.cycles * slots / (gpu.cycles_per_wave_count or 1)
     waiting = 1 - max(one.arithmetic, one.lds_busy)
     return {
         "SQ_WAVES": one.waves,

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf.arch import catalog
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.errors import NotSupportedError
+from rocm_perf.softgpu.code import EXECUTED
 
 FIRST_RENDER_MINOR = 128
-# Chips that the executor knows, with their shader engines (of one die) and the arrays of each. The catalogue does not
-# have these two; the runtimes only multiply them.
-_ARRAYS = {"gfx90a": (8, 1), "gfx942": (4, 1), "gfx1100": (6, 2), "gfx1151": (2, 2)}
 # HSA_CAPABILITY of hsakmttypes.h, by bit
 _CAPABILITIES = {
     "watch points": 0xE80,
@@ -63,11 +62,17 @@ class SoftGpu:
 
 def soft_gpus(gpu: Gpu, count: int = 1) -> tuple[SoftGpu, ...]:
     """That many GPUs of one kind; refuses a chip that the software GPU does not know."""
-    if gpu.gfx not in _ARRAYS:
+    if not _is_known(gpu):
+        known = ", ".join(dict.fromkeys(one.gfx for one in catalog.gpus() if _is_known(one)))
         raise NotSupportedError(
-            f"there is no software {gpu.name}", f"it has {gpu.gfx}", f"Known chips: {', '.join(_ARRAYS)}."
+            f"there is no software {gpu.name}", f"it has {gpu.gfx}", f"Known chips: {known}."
         )
     return tuple(SoftGpu(gpu, index) for index in range(count))
+
+
+def _is_known(gpu: Gpu) -> bool:
+    """Whether the executor runs its code, and the catalogue has what the driver would say of it."""
+    return gpu.gfx in EXECUTED and None not in (gpu.shader_engines, gpu.arrays_per_engine)
 
 
 def write_topology(folder: Path, gpus: Sequence[SoftGpu]) -> None:
@@ -106,8 +111,8 @@ def _write_gpu(node: Path, one: SoftGpu, gpus: Sequence[SoftGpu]) -> None:
 
 def _gpu_properties(one: SoftGpu, links: int) -> dict[str, int]:
     gpu = one.gpu
-    engines, arrays_per_engine = _ARRAYS[gpu.gfx]
-    arrays = engines * arrays_per_engine * gpu.dies
+    arrays_per_engine = gpu.arrays_per_engine or 1
+    arrays = (gpu.shader_engines or 1) * arrays_per_engine * gpu.dies
     has_ecc = gpu.memory_kind.startswith("HBM")
     return {
         **_host_properties(links),

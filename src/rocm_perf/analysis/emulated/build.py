@@ -43,7 +43,9 @@ LIMITS = (
 _SAMPLED = (
     "scaled from {done:,} of {all:,} workgroups: exact if all do the same work; of distinct lines, the most"
 )
-_BANKS = 32  # where the catalogue does not have the chip: those of every chip it has, to one compute unit
+# Where the catalogue does not have the chip: what most of those it has have.
+_BANKS = 32  # to one compute unit
+_LINE_BYTES = 128
 
 
 class Observed(msgspec.Struct, frozen=True):
@@ -76,7 +78,7 @@ def counting(
     """The counts of a dispatch, its place under the roofs, and what they point to. `gpu` overrides the captured one."""
     device = named_device(gpu) if gpu else _captured(observed.device)
     gfx = observed.device.gfx
-    counted = Counted(observed.rows, observed.executed, gfx)
+    counted = Counted(observed.rows, observed.executed, line_bytes_of(gfx))
     counts = totals(counted, observed.footprint, banks_of(gfx))
     launch = Launch(observed.workgroup_size, observed.dynamic_lds_bytes)
     fits = kernel_report(observed.resources, observed.name, gfx, launch).occupancy
@@ -113,6 +115,11 @@ def counting(
 def banks_of(gfx: str) -> int:
     """LDS banks that one access of a wave meets. Of a pair of compute units that share an LDS, each has its own set."""
     return next((gpu.lds_banks // gpu.cus_per_lds for gpu in gpus_of(gfx)), _BANKS)
+
+
+def line_bytes_of(gfx: str) -> int:
+    """The size of a line of the vector L1."""
+    return next((gpu.l1_line_bytes for gpu in gpus_of(gfx) if gpu.l1_line_bytes), _LINE_BYTES)
 
 
 def _captured(device: CapturedDevice) -> Device:

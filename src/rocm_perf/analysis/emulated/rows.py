@@ -15,10 +15,7 @@ from rocm_perf.model.results.count import Executed, InstructionCount, Space
 
 What = Literal["load", "store", "atomic"]
 INTEGER = "i8"
-# Vector L1 of gfx90a: 64 B (AMD CDNA 2 white paper). CDNA 3 widened it to 128 B, which RDNA's caches have had from the
-# beginning (CDNA 3 and RDNA white papers).
-_SHORT_LINES = ("gfx906", "gfx908", "gfx90a")
-_SHORT, _LONG = 64, 128
+_SHORT = 64  # bytes of a line; distinct lines are counted for this size and for 128
 _LDS_ATOMIC = re.compile(
     r"ds_(pk_)?(add|sub|rsub|inc|dec|min|max|and|or|xor|mskor|cmpst|cmpstore|wrxchg|storexchg)\w*"
 )
@@ -31,12 +28,7 @@ class Counted(msgspec.Struct, frozen=True):
 
     rows: tuple[Row, ...]
     executed: Executed
-    gfx: str
-
-    @property
-    def line_bytes(self) -> int:
-        """The size of a line of the first cache of the chip."""
-        return _SHORT if self.gfx in _SHORT_LINES else _LONG
+    line_bytes: int  # of the first cache of the chip
 
     def lines_of(self, row: Row) -> int:
         """Distinct lines of that size in each execution, added up."""

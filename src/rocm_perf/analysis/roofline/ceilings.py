@@ -28,8 +28,6 @@ _RIDGE = "peak rate / memory bandwidth"
 # A measured peak outside of these shares of the catalogue's is kept and doubted.
 _LOWEST, _HIGHEST = 0.4, 1.05
 
-_BANK_BYTES = 4  # that each LDS bank serves in a clock (AMD CDNA 2 and CDNA 3 white papers)
-
 
 def ceilings(
     device: Device, recorded: pl.DataFrame, machines: Sequence[MachineCeilings] = ()
@@ -55,12 +53,12 @@ def _of_catalogue(device: Device) -> Iterator[Ceiling]:
 
 
 def _on_chip(gpu: Gpu) -> Iterator[Ceiling]:
-    """Computed from the width of each bank and channel, at the highest clock; for the chips that count such bytes."""
-    if not gpu.gfx.startswith("gfx9"):
-        return
+    """Computed from the width of each bank and channel, at the highest clock; of the chips whose widths are known."""
     ghz = gpu.clock_mhz / 1000
-    lds = _BANK_BYTES * gpu.lds_banks * gpu.compute_units * ghz / 1000
-    yield _memory(LDS, lds, "4 B * LDS banks * compute units * clock", "computed from the catalogue")
+    if gpu.lds_bank_bytes:
+        rate = gpu.lds_bank_bytes * gpu.lds_banks * gpu.compute_units * ghz / 1000
+        formula = f"{gpu.lds_bank_bytes} B * LDS banks * compute units * clock"
+        yield _memory(LDS, rate, formula, "computed from the catalogue")
     if gpu.l2_channels and gpu.l2_channel_bytes:
         rate = gpu.l2_channel_bytes * gpu.l2_channels * ghz / 1000
         formula = f"{gpu.l2_channel_bytes} B * L2 channels * clock"

@@ -39,6 +39,7 @@ class Gpu:
     name: str = ""
     node: int | None = None  # HSA node
     ordinal: int | None = None  # as the program counts it; None: the program cannot see it
+    shares_power: bool = False  # it is one of several in a package with a single power sensor
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ def _pci(address: str) -> str:
 def _own(reading: Reading, gpu: Gpu) -> dict[str, float]:
     """The second die of a package has no power sensor, and some releases say 0 W for that."""
     values = reading.values
-    if gpu.gfx == "gfx90a" and not values.get("power_w", 1.0):
+    if gpu.shares_power and not values.get("power_w", 1.0):
         return {name: value for name, value in values.items() if name != "power_w"}
     return values
 
@@ -248,7 +249,7 @@ def pairs(chosen: Chosen, readings: Sequence[Reading]) -> list[str]:
     for index, gpu in sorted(gpus.items()):
         if has_power.get(index, True) or not any(has_power.values()):
             continue
-        if gpu.gfx == "gfx90a" and has_power.get(index - 1):
+        if gpu.shares_power and has_power.get(index - 1):
             notices.append(
                 f"GPU {index} is the second die of a package: the power of GPU {index - 1} is that of both"
             )

@@ -20,7 +20,8 @@ from typing import IO, TypeVar
 
 import msgspec
 
-from rocm_perf.backends.machine import Machine
+from rocm_perf.arch import catalog
+from rocm_perf.backends.machine import FoundGpu, Machine
 from rocm_perf.collect.request.request import Sampling
 from rocm_perf.collect.sampling import visible
 from rocm_perf.collect.sampling.thinned_copy import draft_of
@@ -147,11 +148,18 @@ def _settings(sampling: Sampling, path: Path, machine: Machine) -> str:
                     "name": gpu.name,
                     "node": gpu.node,
                     "ordinal": numbers.get(gpu.index),
+                    "shares_power": _shares_power(gpu),
                 }
                 for gpu in gpus
             ],
         }
     )
+
+
+def _shares_power(gpu: FoundGpu) -> bool:
+    """Whether it is one of several GPUs in a package with a single power sensor, as far as its name tells."""
+    known = catalog.gpus_named(gpu.name) or catalog.gpus_of(gpu.gfx.partition(":")[0])
+    return any((one.gpus_per_power_sensor or 1) > 1 for one in known)
 
 
 def _stop(process: subprocess.Popen[bytes] | None) -> int | None:

@@ -19,6 +19,8 @@ _TITLES = {
     "compute_units": "compute units",
     "simds_per_cu": "SIMDs per compute unit",
     "dies": "dies",
+    "shader_engines": "shader engines of a die",
+    "arrays_per_engine": "shader arrays of an engine",
     "wave_sizes": "wave sizes",
     "max_waves_per_simd": "waves per SIMD",
     "vgprs_per_simd": "VGPRs per SIMD and lane",
@@ -35,7 +37,9 @@ _TITLES = {
     "max_lds_per_workgroup": "LDS per work-group",
     "lds_granule": "LDS granule",
     "lds_banks": "LDS banks",
+    "lds_bank_bytes": "LDS bank, read in a clock",
     "l1_bytes": "L1",
+    "l1_line_bytes": "L1 line",
     "l2_bytes": "L2",
     "l2_channels": "L2 channels",
     "l2_channel_bytes": "read by each in a clock",
@@ -53,6 +57,8 @@ _TITLES = {
     "vector_tflops": "vector",
     "matrix_tflops": "matrix",
     "board_power_w": "board power",
+    "gpus_per_power_sensor": "GPUs that share a power sensor",
+    "cycles_per_wave_count": "clocks per count of SQ_WAVE_CYCLES",
     "device_ids": "PCI ids",
 }
 _UNITS = {
@@ -69,11 +75,15 @@ _ABSENT = {
     "max_sgprs": "none",
     "last_level_bytes": "none",
 }
+# Listed only where the catalogue has them: most GPUs have no such thing, or nobody asks for it.
+_OF_SOME = ("shader_engines", "arrays_per_engine", "gpus_per_power_sensor", "cycles_per_wave_count")
 _SIZES = (
     "lds_bytes",
     "max_lds_per_workgroup",
     "lds_granule",
+    "lds_bank_bytes",
     "l1_bytes",
+    "l1_line_bytes",
     "l2_bytes",
     "l2_channel_bytes",
     "last_level_bytes",
@@ -148,7 +158,7 @@ def facts(gpu: Gpu) -> Iterator[tuple[str, str, Source | None]]:
     """Title, value and source of every fact; an unknown value says so."""
     for field in msgspec.structs.fields(Gpu):
         value = getattr(gpu, field.name)
-        if field.name not in _TITLES or value == ():
+        if field.name not in _TITLES or value == () or (value is None and field.name in _OF_SOME):
             continue
         title = _TITLES[field.name]
         if isinstance(value, Mapping):

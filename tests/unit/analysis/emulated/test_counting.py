@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from rocm_perf.analysis.emulated.build import banks_of, counting
+from rocm_perf.analysis.emulated.build import banks_of, counting, line_bytes_of
 from rocm_perf.arch.catalog import find_gpu
 from rocm_perf.model.results.count import Counting, Footprint, InstructionCount
 from tests.unit.analysis.emulated.rows import (
@@ -157,6 +157,11 @@ def test_source_lines_add_up() -> None:
 
 def test_each_compute_unit_of_a_pair_has_32_banks() -> None:
     assert {banks_of(gfx) for gfx in ("gfx90a", "gfx942", "gfx1100", "gfx1151")} == {32}
+
+
+def test_lines_of_the_first_cache_are_as_long_as_the_catalogue_says() -> None:
+    chips = ("gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201", "gfx9999")
+    assert [line_bytes_of(gfx) for gfx in chips] == [64, 64, 64, 128, 128, 128, 128, 128, 128]
 
 
 def test_an_idle_dispatch_is_no_division_by_zero() -> None:

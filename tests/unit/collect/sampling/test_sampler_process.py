@@ -177,7 +177,7 @@ def test_gpus_that_the_program_cannot_see_are_not_read() -> None:
 
 
 def test_the_second_die_of_a_package_has_no_power_of_its_own() -> None:
-    dies = {index: (SensorGpu(index), Gpu(index, gfx="gfx90a", ordinal=index)) for index in (0, 1)}
+    dies = {index: (SensorGpu(index), Gpu(index, ordinal=index, shares_power=True)) for index in (0, 1)}
     chosen = Chosen(dies)
     raw = [Reading(0, 1, {"power_w": 480.0}), Reading(1, 1, {"power_w": 0.0, "clock_mhz": 1700.0})]
     readings = chosen.renumbered(raw)

@@ -195,6 +195,22 @@ def _run_limited(
         os.close(writing)
 
 
+@pytest.mark.parametrize(
+    ("gfx", "name", "shares"),
+    [
+        ("gfx90a:sramecc+:xnack-", "AMD Instinct MI250X", True),
+        ("gfx90a", "AMD Instinct MI250X/MI250", True),
+        ("gfx90a", "", True),
+        ("gfx90a", "AMD Instinct MI210", False),
+        ("gfx942", "AMD Instinct MI300X", False),
+    ],
+)
+def test_the_sampler_is_told_which_gpus_share_a_power_sensor(gfx: str, name: str, shares: bool) -> None:
+    machine = Machine(host="node", gpus=(FoundGpu(index=0, vendor="AMD", gfx=gfx, name=name),))
+    settings = json.loads(samplers._settings(Sampling(metrics=("power",)), Path("x"), machine))
+    assert settings["gpus"][0]["shares_power"] is shares
+
+
 def test_hours_of_readings_are_thinned_and_that_is_told(
     folder: Path, nvidia: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
