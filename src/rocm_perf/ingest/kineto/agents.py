@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.arch.capability import amd_chip
-from rocm_perf.ingest.kineto.types import Device, Header
+from rocm_perf.ingest.kineto.header import Device, Header
 
 
 def agents(dispatches: pl.DataFrame, header: Header) -> pl.DataFrame:

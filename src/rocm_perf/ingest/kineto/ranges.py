@@ -10,7 +10,7 @@ import polars as pl
 from rocm_perf.ingest.io.json import EventArray
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto.columns import timed
-from rocm_perf.ingest.kineto.types import Header
+from rocm_perf.ingest.kineto.header import Header
 
 
 class _ProfilerRange(msgspec.Struct):

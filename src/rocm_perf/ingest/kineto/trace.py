@@ -21,12 +21,12 @@ from rocm_perf.ingest.kineto.collectives import ARGUMENTS, collective_calls, col
 from rocm_perf.ingest.kineto.columns import Columns, timed
 from rocm_perf.ingest.kineto.compiled import with_compiled
 from rocm_perf.ingest.kineto.fields import CATEGORIES
-from rocm_perf.ingest.kineto.header import around
+from rocm_perf.ingest.kineto.header import Header, around
 from rocm_perf.ingest.kineto.outline import outlined, survey
 from rocm_perf.ingest.kineto.owners import Owners, owners_of
 from rocm_perf.ingest.kineto.pairing import paired
 from rocm_perf.ingest.kineto.ranges import profiler_ranges
-from rocm_perf.ingest.kineto.types import Header, piece_decoder
+from rocm_perf.ingest.kineto.types import piece_decoder
 from rocm_perf.ingest.kineto.window import EventWindow
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek

@@ -7,8 +7,8 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.kineto.header import Header, Recorder
 from rocm_perf.ingest.kineto.trace import gather
-from rocm_perf.ingest.kineto.types import Header, Recorder
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.model.run import Loss

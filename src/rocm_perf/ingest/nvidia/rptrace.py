@@ -11,7 +11,8 @@ from rocm_perf.ingest import domains
 from rocm_perf.ingest.io.blocks import MAGIC, Blocks, read_blocks
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import agents as kineto_agents
-from rocm_perf.ingest.kineto.types import Device, Header, Int64
+from rocm_perf.ingest.kineto.header import Device, Header
+from rocm_perf.ingest.kineto.types import Int64
 from rocm_perf.ingest.nvidia.windows import recorded_windows, within
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
