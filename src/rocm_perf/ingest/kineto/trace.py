@@ -17,11 +17,14 @@ from rocm_perf.ingest.io.json import EventArray, nothing_read
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.kineto import agents as kineto_agents
 from rocm_perf.ingest.kineto.captured import captured
-from rocm_perf.ingest.kineto.collectives import ARGUMENTS, collective_calls, collectives
+from rocm_perf.ingest.kineto.collectives import collective_calls, collectives
 from rocm_perf.ingest.kineto.columns import Columns, timed
 from rocm_perf.ingest.kineto.compiled import with_compiled
+from rocm_perf.ingest.kineto.dispatches import dispatches, launched_in_work_items, sized
 from rocm_perf.ingest.kineto.fields import CATEGORIES
 from rocm_perf.ingest.kineto.header import Header, around
+from rocm_perf.ingest.kineto.links import links
+from rocm_perf.ingest.kineto.memory import memory
 from rocm_perf.ingest.kineto.outline import outlined, survey
 from rocm_perf.ingest.kineto.owners import Owners, owners_of
 from rocm_perf.ingest.kineto.pairing import paired
@@ -45,10 +48,6 @@ _KEYS = frozenset(
         "record_shapes",
     }
 )
-# More shared memory for a block needs an opt-in (CUDA C++ Programming Guide), which Kineto's estimate of the occupancy
-# does not know: it is 0 then.
-_SHARED_MEMORY = 48 * 1024
-_WORK_ITEM_LAUNCHES = ("hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel")
 _ON_HOST = ("api_calls", "ops", "ranges", "collective_calls")
 _MARKS = tuple(f'"cat": "{category}"' for category in CATEGORIES)
 
@@ -144,24 +143,24 @@ def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], 
     owners = owners_of(calls, columns.rank_of_process)
     api_calls = _api_calls(calls)
     notices: list[str] = []
-    in_work_items = _in_work_items(calls)
-    dispatches, swapped = _dispatches(kernels, in_work_items, columns, owners, header)
+    in_work_items = launched_in_work_items(calls)
+    kernel_rows, swapped = dispatches(kernels, in_work_items, columns, owners, header)
     if swapped:
         notices.append("this backend writes the workgroup as `grid` and the work-items as `block`: corrected")
     launches = columns.frame("launch").drop("start_ns", "dur", strict=False)
     annotations = timed(columns.frame("range"), base)
     ops = _ops(columns, base)
     tables = {
-        "dispatches": dispatches,
+        "dispatches": kernel_rows,
         "collectives": owners.of_gpu(collectives(kernels)) if kernels.height else kernels,
         "copies": _copies(copies, owners),
         "api_calls": api_calls,
         "ops": ops,
         "ranges": _ranges(columns, annotations, base, owners),
         "collective_calls": pl.concat([collective_calls(ops), collective_calls(annotations)], how="diagonal"),
-        "links": _links(columns, base),
-        **captured(calls, _sized(launches, in_work_items), kernels),
-        **_memory(timed(columns.frame("memory"), base)),
+        "links": links(columns, base),
+        **captured(calls, sized(launches, in_work_items), kernels),
+        **memory(timed(columns.frame("memory"), base)),
     }
     tables |= {name: owners.of_host(tables[name]) for name in _ON_HOST}
     tables["agents"] = kineto_agents.agents(tables["dispatches"], header)
@@ -173,55 +172,6 @@ def _api_calls(calls: pl.DataFrame) -> pl.DataFrame:
         return calls
     domain = pl.when(pl.col("name").str.starts_with("hip")).then(pl.lit("hip")).otherwise(pl.lit("cuda"))
     return calls.with_columns(domain.alias("domain"))
-
-
-def _dispatches(
-    kernels: pl.DataFrame, in_work_items: pl.Series, columns: Columns, owners: Owners, header: Header
-) -> tuple[pl.DataFrame, bool]:
-    if not kernels.height:
-        return kernels, False
-    swapped = header.rocprofiler_sdk is not None and _is_swapped(kernels)
-    estimated = (pl.col("occupancy") > 0) | (pl.col("lds_bytes").fill_null(0) <= _SHARED_MEMORY)
-    table = kernels.rename({"name": "kernel"}).with_columns(
-        *_geometry(swapped, in_work_items), pl.when(estimated).then("occupancy")
-    )
-    table = table.drop(ARGUMENTS)
-    numbered = table.with_columns(columns.kernel_numbers(table.height))
-    return owners.of_gpu(numbered), swapped
-
-
-def _is_swapped(kernels: pl.DataFrame) -> bool:
-    """Whether a `block` is too large: no workgroup has more than 1024 work-items."""
-    block = pl.col("workgroup_x") * pl.col("workgroup_y") * pl.col("workgroup_z")
-    return bool(kernels.select((block > 1024).any()).item())
-
-
-def _in_work_items(calls: pl.DataFrame) -> pl.Series:
-    """Correlation ids of launches by functions that take the grid in work-items, as hipBLASLt and MIOpen do: it is
-    recorded as given."""
-    if not calls.height:
-        return pl.Series(dtype=pl.Int64)
-    launched = calls.filter(pl.col("name").is_in(_WORK_ITEM_LAUNCHES))
-    return launched["correlation_id"].drop_nulls()
-
-
-def _geometry(swapped: bool, in_work_items: pl.Series) -> list[pl.Expr]:
-    """Sizes in work-items: blocks times block size, unless the backend wrote work-items already."""
-    if swapped:
-        sizes = [pl.col(f"workgroup_{axis}").alias(f"grid_{axis}") for axis in "xyz"]
-        return [*sizes, *(pl.col(f"grid_{axis}").alias(f"workgroup_{axis}") for axis in "xyz")]
-    has_work_items = pl.col("correlation_id").is_in(in_work_items.implode()).fill_null(False)
-    return [
-        (pl.col(f"grid_{axis}") * pl.when(has_work_items).then(1).otherwise(f"workgroup_{axis}")).alias(
-            f"grid_{axis}"
-        )
-        for axis in "xyz"
-    ]
-
-
-def _sized(launches: pl.DataFrame, in_work_items: pl.Series) -> pl.DataFrame:
-    """The launches with their sizes in work-items."""
-    return launches.with_columns(*_geometry(False, in_work_items)) if launches.height else launches
 
 
 def _copies(copies: pl.DataFrame, owners: Owners) -> pl.DataFrame:
@@ -271,69 +221,6 @@ def _others(events: pl.DataFrame, accelerators: list[int]) -> dict[str, pl.DataF
         return {"chrome": events}
     on_device = pl.col("pid").is_in(accelerators).fill_null(False)
     return {"chrome": events.filter(~on_device), ACCELERATOR: events.filter(on_device)}
-
-
-def _links(columns: Columns, base: int) -> pl.DataFrame:
-    """Links from forward to backward operators, and between streams that wait for one another."""
-    frames = []
-    starts, ends = (timed(columns.frame(f"flow_{phase}"), base) for phase in "sf")
-    if starts.height and ends.height:
-        pairs = starts.join(ends, on=["pid", "id"], suffix="_end")
-        frames.append(
-            pairs.select(
-                pl.lit("forward_backward").alias("kind"),
-                "pid",
-                pl.col("start_ns").alias("cause_ns"),
-                pl.col("tid").alias("cause_track"),
-                pl.col("start_ns_end").alias("effect_ns"),
-                pl.col("tid_end").alias("effect_track"),
-            )
-        )
-    waits = timed(columns.frame("wait"), base)
-    if waits.height:
-        waits = waits.filter(pl.col("wait_on_stream").is_not_null())
-        frames.append(
-            waits.select(
-                pl.lit("event").alias("kind"),
-                pl.col("wait_on_stream").alias("cause_track"),
-                pl.col("start_ns").alias("effect_ns"),
-                pl.col("stream_id").alias("effect_track"),
-            )
-        )
-    return (
-        pl.concat(frames, how="diagonal").with_columns(pl.lit("recorded").alias("known"))
-        if frames
-        else pl.DataFrame()
-    )
-
-
-def _memory(events: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The framework allocator's own events; device type 0 is the CPU."""
-    if not events.height:
-        return {}
-    on_gpu = events.filter(pl.col("device_type") != 0)
-    allocations = on_gpu.select(
-        pl.when(pl.col("delta_bytes") < 0).then(pl.lit("FREE")).otherwise(pl.lit("ALLOC")).alias("operation"),
-        pl.lit("CACHED").alias("level"),
-        pl.when(pl.col("address") > 0).then(pl.col("address")).cast(pl.UInt64).alias("address"),
-        pl.col("delta_bytes").abs().alias("size_bytes"),
-        "start_ns",
-        pl.col("start_ns").alias("end_ns"),
-        pl.col("device_id").alias("agent_id"),
-        "pid",
-        "tid",
-    )
-    readings = [
-        on_gpu.select(
-            pl.col("start_ns").alias("time_ns"),
-            pl.col("device_id").alias("agent_id"),
-            pl.lit(f"torch_{name}_bytes").alias("metric"),
-            pl.col(name).cast(pl.Float64).alias("value"),
-            pl.lit("B").alias("unit"),
-        ).drop_nulls("value")
-        for name in ("allocated", "reserved")
-    ]
-    return {"allocations": allocations, "samples": pl.concat(readings)}
 
 
 ADAPTERS = (
