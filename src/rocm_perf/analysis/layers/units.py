@@ -16,6 +16,7 @@ from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.keys import numbers, ordered, telling
 from rocm_perf.analysis.basis.launched import launched_work
+from rocm_perf.analysis.basis.open_spans import open_at
 from rocm_perf.analysis.layers.alikeness import Content
 from rocm_perf.analysis.operators.tree import operator_tree
 from rocm_perf.analysis.program.replays import replayed_kernels
@@ -99,17 +100,13 @@ def _windows(trace: Trace) -> pl.DataFrame:
 
 def _with_windows(kernels: pl.DataFrame, windows: pl.DataFrame) -> pl.DataFrame:
     """The kernels with the step of their process that each belongs to, and its name as that of a group."""
-    of_process = [pl.col(name).fill_null(-1) for name in _PROCESS if name in windows.columns]
+    of_process = [name for name in _PROCESS if name in windows.columns]
     by_launch = bool(windows["by_launch"].any())
     moment = pl.coalesce("launch_ns", "start_ns") if by_launch else pl.col("start_ns")
     opened = windows.sort("start_ns").with_row_index(_OCCURRENCE)
-    opened = opened.select(*of_process, _OCCURRENCE, "name", moment="start_ns", closed="end_ns")
-    points = kernels.select(*of_process, moment=moment).with_row_index("row").sort("moment")
-    by = [name for name in _PROCESS if name in windows.columns] or None
-    latest = points.join_asof(opened, on="moment", by=by, check_sortedness=False).sort("row")
-    is_open = pl.when(pl.col("moment") < pl.col("closed"))
-    place = latest.select(is_open.then(_OCCURRENCE).alias(_OCCURRENCE), "name", group="name")
-    return pl.concat([kernels.select(_KERNEL), place], how="horizontal")
+    occurrence = open_at(kernels, opened, kernels.select(moment).to_series(), of_process, _OCCURRENCE)
+    name = opened["name"].gather(occurrence)
+    return kernels.select(_KERNEL).with_columns(occurrence, name, name.alias("group"))
 
 
 def _units(kernels: pl.DataFrame) -> list[Unit]:

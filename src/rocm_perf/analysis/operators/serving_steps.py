@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rocm_perf.analysis.basis.keys import telling
+from rocm_perf.analysis.basis.open_spans import open_at
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.analysis.operators.work.step_lengths import MARK
@@ -20,16 +20,7 @@ def with_step(trace: Trace, frame: pl.DataFrame, moment: str) -> pl.DataFrame:
     steps = _steps(whole_of(trace))
     if not steps.height:
         return frame.with_columns(pl.lit(None, pl.String).alias(_STEP))
-    keys = telling(PROCESS, frame, steps)
-    moments = frame.select(_process(keys), at=pl.col(moment)).with_row_index("row").sort("at")
-    begun = moments.join_asof(
-        steps.select(_process(keys), "end_ns", _STEP, at="start_ns"),
-        on="at",
-        by="process" if keys else None,
-        check_sortedness=False,
-    )
-    is_open = pl.when(pl.col("at") < pl.col("end_ns"))
-    return frame.with_columns(begun.sort("row").select(is_open.then(_STEP).alias(_STEP)).to_series())
+    return frame.with_columns(open_at(frame, steps, frame[moment], PROCESS, _STEP))
 
 
 @once_per_trace
@@ -37,11 +28,4 @@ def _steps(trace: Trace) -> pl.DataFrame:
     ranges = trace.table("ranges").filter(
         ~pl.col("on_gpu"), pl.col("name").cast(pl.String).str.contains(MARK)
     )
-    return ranges.select(*PROCESS, "start_ns", "end_ns", pl.col("name").alias(_STEP)).sort("start_ns")
-
-
-def _process(keys: list[str]) -> pl.Expr:
-    """What tells the process of a row from others, as one text; nothing where there is one process."""
-    if not keys:
-        return pl.lit("").alias("process")
-    return pl.concat_str(keys, separator=" ", ignore_nulls=True).alias("process")
+    return ranges.select(*PROCESS, "start_ns", "end_ns", pl.col("name").alias(_STEP))

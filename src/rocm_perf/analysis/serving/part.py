@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
 from rocm_perf.analysis.basis.keys import telling
+from rocm_perf.analysis.basis.open_spans import open_at
 from rocm_perf.analysis.basis.passes import timed_pass, timed_rows
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.serving.steps import PROCESS, THREAD, open_at, timed_steps, work_in_steps
+from rocm_perf.analysis.serving.steps import PROCESS, THREAD, timed_steps, work_in_steps
 from rocm_perf.errors import UsageError
 from rocm_perf.model.step_kinds import STEP_KINDS, StepKind
 from rocm_perf.model.tables import SCHEMAS
@@ -85,7 +86,7 @@ def _step_of_rows(trace: Trace, name: str) -> pl.Series:
         return none.scatter(rows, work_in_steps(trace).filter(pl.col("kind") == _WORK[name])["step"])
     if name not in _HOST:
         return none
-    return open_at(table, timed_steps(trace), table["start_ns"], PROCESS)
+    return open_at(table, timed_steps(trace), table["start_ns"], PROCESS, "step")
 
 
 def _moved(table: pl.DataFrame, steps: pl.DataFrame, lasting: pl.DataFrame, number: int) -> pl.DataFrame:

@@ -7,14 +7,13 @@ launched before the recording began belongs to none.
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.intervals import overlap_ns
-from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.launched import launched_work
+from rocm_perf.analysis.basis.open_spans import open_at
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.phases.step_spans import OWN_WORK, lasting
@@ -37,32 +36,12 @@ def work_in_steps(trace: Trace) -> pl.DataFrame:
     steps = annotated_steps(trace).with_row_index("step")
     work = launched_work(trace)
     if steps["on_gpu"].any():
-        return work.with_columns(open_at(work, steps, work["start_ns"], _STREAM))
+        return work.with_columns(open_at(work, steps, work["start_ns"], _STREAM, "step"))
     launch = work.select(pl.coalesce("launch_start", "start_ns")).to_series()
-    own = open_at(work, steps, launch, THREAD)
+    own = open_at(work, steps, launch, THREAD, "step")
     if own.null_count():  # launched by another thread of the process, or not known by which
-        own = pl.select(pl.coalesce(own, open_at(work, steps, launch, PROCESS))).to_series()
+        own = pl.select(pl.coalesce(own, open_at(work, steps, launch, PROCESS, "step"))).to_series()
     return work.with_columns(pl.when(~carried_over(work)).then(own).alias("step"))
-
-
-def open_at(rows: pl.DataFrame, steps: pl.DataFrame, moment: pl.Series, track: list[str]) -> pl.Series:
-    """The step on the row's track that was open at its moment."""
-    keys = telling(track, rows, steps)
-    if not keys and not moment.null_count():
-        return _open_at(steps.sort("start_ns"), moment)
-    known = pl.col(keys).fill_null(-1)
-    opened = steps.sort("start_ns").select(known, "step", at="start_ns", closed="end_ns")
-    points = rows.select(known, moment.alias("at")).with_row_index("place").sort("at")
-    latest = points.join_asof(opened, on="at", by=keys or None, check_sortedness=False).sort("place")
-    return latest.select(pl.when(pl.col("at") < pl.col("closed")).then("step").alias("step")).to_series()
-
-
-def _open_at(steps: pl.DataFrame, moment: pl.Series) -> pl.Series:
-    """Which of the steps, in order, was open at each moment."""
-    begun = np.searchsorted(steps["start_ns"].to_numpy(), moment.to_numpy(), "right")
-    latest = pl.Series(begun - 1).replace(-1, None)
-    is_open = moment < steps["end_ns"].gather(latest)
-    return pl.select(pl.when(is_open).then(steps["step"].gather(latest)).alias("step")).to_series()
 
 
 @once_per_trace
