@@ -55,7 +55,7 @@ def _with_owner(tree: OperatorTree, columns: list[str]) -> pl.DataFrame:
 def recorded_calls(trace: Trace, tree: OperatorTree) -> pl.DataFrame:
     """The operators, each with the first kernel that it launched itself, the range of the serving step around it, and
     what its launches say of experts."""
-    launched = tree.kernels.drop_nulls("owner").sort("start_ns")
+    launched = tree.kernels.drop_nulls("owner").sort("start_ns", maintain_order=True)
     first = launched.group_by(pl.col("owner").alias("row")).agg(pl.col("kernel").first())
     operators = tree.operators.join(first, on="row", how="left", maintain_order="left")
     return with_routed(tree, with_step(trace, operators, "start_ns"))
@@ -80,7 +80,7 @@ def sequences(tree: OperatorTree) -> dict[str, tuple[KernelSequence, ...]]:
     inner = coded.filter(pl.col("owner") != pl.col("root"))
     calls = pl.concat(
         [coded.with_columns(call=pl.col("root")), inner.with_columns(call=pl.col("owner"))]
-    ).sort("start_ns")
+    ).sort("start_ns", maintain_order=True)
     codes_of_calls = joined(calls, "call", "code", " ").rename({"code": "codes"})
     launched = codes_of_calls.join(calls.group_by("call").agg(pl.col("gpu_ns").sum()), on="call")
     launched = launched.with_columns(tree.spans["name"].gather(launched["call"]).alias("name"))

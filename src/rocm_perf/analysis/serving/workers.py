@@ -55,7 +55,7 @@ def _processes(trace: Trace) -> pl.DataFrame:
         .select(
             *PROCESS, "rank", command=pl.col("command") if name == "processes" else pl.lit(None, pl.String)
         )
-        .unique()
+        .unique(maintain_order=True)
         for name in _SEEN_IN
         if trace.has(name)
     ]
