@@ -16,7 +16,13 @@ _LAMBDA = re.compile(r"\{lambda\([^{}]*\)(#\d+)?\}")
 # made, of a name that link-time optimisation exported; and the file behind an anonymous namespace.
 _SUFFIX = re.compile(r"(\.kd|\.llvm\.\d+|\.(?:clone|isra|constprop|part|cold)(?:\.\d+)?| \[clone [^\]]*\])+$")
 _ANONYMOUS_FILE = re.compile(r"\b_GLOBAL__N__\w+::")
-_OPERATOR = re.compile(r"operator\s*(\(\)|<<|>>|<=|>=|<|>|->)")
+_OPERATOR = re.compile(r"\boperator\s*(\(\)|<=>|<<|>>|<=|>=|<|>|->)")
+# Signs of an expression among template arguments that are not brackets. A demangler puts a greater-than, which could be
+# one, in parentheses.
+_COMPARISON = re.compile(r"->|<=>|<<|<=|>=| >> | < |(?<=\))<")
+# What stands before the first name of a mangled one: nested or not, qualifiers, internal linkage.
+_MANGLED_START = re.compile(r"_Z(?:N[rVK]*[RO]?)?(?=L?\d)")
+_MANGLED_PART = re.compile(r"L?(\d{1,4})")
 
 # Kernels that only carry another one: the template argument that names it is part of the short name.
 _CARRIER = re.compile(
@@ -82,7 +88,7 @@ def short_name(name: str) -> str:
     if tiled:
         return tiled.group(1)
     plain = _OPERATOR.sub("operator", _LAMBDA.sub("lambda", text.replace(_ANONYMOUS, "")))
-    word = _last_word(_outside_brackets(plain))
+    word = _last_word(_outside_brackets(_COMPARISON.sub(" ", plain)))
     if not word:
         return _of_mangled(text)
     if word == _CK_ENTRY and (kernel := _CK_KERNEL.search(plain)):
@@ -110,17 +116,23 @@ def _last_word(bare: str) -> str:
 
 
 def _outside_brackets(text: str) -> str:
-    """The text before the parameters, outside of template arguments."""
+    """The text before the parameters, outside of template arguments; in parentheses, `<` and `>` are not brackets."""
     kept: list[str] = []
-    depth = 0
+    depth = parentheses = 0
     for character in text:
-        if character == "<":
+        if character == "(":
+            if depth == 0:
+                break
+            parentheses += 1
+        elif character == ")":
+            parentheses = max(0, parentheses - 1)
+        elif parentheses:
+            continue
+        elif character == "<":
             depth += 1
         elif character == ">":
             depth = max(0, depth - 1)
         elif depth == 0:
-            if character == "(":
-                break
             kept.append(character)
     return "".join(kept)
 
@@ -133,12 +145,12 @@ def _cargo(text: str) -> str | None:
 
 
 def _of_mangled(word: str) -> str:
-    """The last plain identifier of a name that no demangler here can read."""
-    if not word.startswith("_ZN"):
+    """The last plain identifier of a name that no demangler here can read, and which may be cut."""
+    start = _MANGLED_START.match(word)
+    if not start:
         return word
-    position, last = 3, word
-    while match := re.compile(r"\d+").match(word, position):
-        length = int(match.group())
-        last = word[match.end() : match.end() + length]
-        position = match.end() + length
+    position, last = start.end(), word
+    while part := _MANGLED_PART.match(word, position):
+        position = part.end() + int(part.group(1))
+        last = word[part.end() : position] or last
     return last
