@@ -22,6 +22,8 @@ _AXES = tuple((size, axis) for size in ("grid", "workgroup") for axis in "XYZ")
 _COPY_KINDS = {0: "H2H", 1: "H2D", 2: "D2H", 3: "D2D"}  # hipMemcpyKind; 4 is "see the addresses"
 # These take work-items; every other launch takes blocks.
 _LAUNCHED_BY_ITEMS = ("hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel")
+# `graphExec = 0x24922d90 | stream = 0x0`: of a graph, only the arguments of its launch say where it runs.
+_STREAM_ARGUMENT = r"\bstream\s*=\s*(0x[0-9a-fA-F]+)"
 _EPOCH_NS = 10**18  # a clock that counts from boot gets there in 31 years
 
 SENSORS = {
@@ -89,7 +91,7 @@ def _ops(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     raw = run.timed("op", _OP)
     strings = _string_table(run)
     causes = Lookup(run.frame("api_ops", ["op_id", "api_id"]), "op_id").column(raw["id"], "api_id")
-    call = Lookup(calls, "id").get(causes, "pid", "tid", "name")
+    call = Lookup(calls, "id").get(causes, "pid", "tid", "name", "arguments")
     ops = raw.select(
         pl.col("id").alias("dispatch_id"),
         pl.col("gpuId").alias("agent_id"),
@@ -100,7 +102,8 @@ def _ops(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
         causes.alias("correlation_id"),
     )
     ops = ops.hstack(strings.get(raw["opType_id"], "string", "kind").rename({"string": "type"}))
-    ops = ops.hstack(call.rename({"name": "function"}))
+    named = pl.col("arguments").str.extract(_STREAM_ARGUMENT).alias("argument_stream")
+    ops = ops.hstack(call.rename({"name": "function"})).with_columns(named).drop("arguments")
     _lose_unknown(run, ops)
     return ops
 
@@ -122,7 +125,7 @@ _GPU_SPAN = ("start_ns", "end_ns", "agent_id", "queue_id", "stream_id", "pid", "
 
 
 def _dispatches(run: Run, ops: pl.DataFrame, by_rocprofiler: bool) -> pl.DataFrame:
-    """Kernels. A launch gives grid and stream for its own kernel only, not for others that it caused (a graph)."""
+    """Kernels. A launch gives the grid of its own kernel only, not of others that it caused (a graph)."""
     code = run.frame("kernelcodeobject", ["id", "vgpr", "sgpr"])
     sizes = ["groupSegmentSize", "privateSegmentSize", *(f"{size}{axis}" for size, axis in _AXES)]
     table = run.frame(
@@ -136,14 +139,15 @@ def _dispatches(run: Run, ops: pl.DataFrame, by_rocprofiler: bool) -> pl.DataFra
     launch_columns = [name for name in table.columns if name != "api_ptr_id"]
     rows = ops.hstack(Lookup(table, "api_ptr_id").get(ops["correlation_id"], *launch_columns))
     own = pl.col("description").is_null() | (pl.col("description") == pl.col("launched"))
-    rows = rows.with_columns(pl.when(own).then(pl.col(name)).alias(name) for name in launch_columns)
+    of_one_kernel = [name for name in launch_columns if name != "stream"]
+    rows = rows.with_columns(pl.when(own).then(pl.col(name)).alias(name) for name in of_one_kernel)
     items = pl.lit(by_rocprofiler) | pl.col("function").is_in(_LAUNCHED_BY_ITEMS)
     # roctracer saw only the dynamic part of LDS, and no scratch.
     memory = (
         {"lds_bytes": "groupSegmentSize", "scratch_bytes": "privateSegmentSize"} if by_rocprofiler else {}
     )
     registers = {"vgprs": "vgpr", "sgprs": "sgpr"} if code.height else {}
-    return rows.with_columns(stream_id=_pointer("stream")).select(
+    return rows.with_columns(_stream()).select(
         "dispatch_id",
         pl.coalesce("description", "launched", "type").alias("kernel"),
         *_GPU_SPAN,
@@ -165,7 +169,7 @@ def _copies(run: Run, ops: pl.DataFrame) -> pl.DataFrame:
     described = domains.copy_kind(pl.concat_str("type", "description", separator=" ", ignore_nulls=True))
     numbered = pl.col("number").replace_strict(_COPY_KINDS, default="UNKNOWN", return_dtype=pl.String)
     alone = pl.len().over("correlation_id") == 1
-    return rows.with_columns(stream_id=_pointer("stream")).select(
+    return rows.with_columns(_stream()).select(
         pl.when(described != "UNKNOWN")
         .then(described)
         .otherwise(numbered)
@@ -176,10 +180,13 @@ def _copies(run: Run, ops: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _pointer(column: str) -> pl.Expr:
-    """The number of a stream, which is identified by its address (`0x7f...`)."""
-    digits = pl.col(column).str.to_lowercase().str.strip_prefix("0x")
-    return digits.str.to_integer(base=16, strict=False, dtype=pl.Int64)
+def _stream() -> pl.Expr:
+    """The number of the stream, which is identified by its address (`0x7f...`)."""
+    digits = (
+        pl.col(name).str.to_lowercase().str.strip_prefix("0x") for name in ("stream", "argument_stream")
+    )
+    numbers = (text.str.to_integer(base=16, strict=False, dtype=pl.Int64) for text in digits)
+    return pl.coalesce(*numbers).alias("stream_id")
 
 
 def _signals(run: Run, ops: pl.DataFrame) -> pl.DataFrame:

@@ -156,6 +156,28 @@ def test_kernels_without_a_launch_of_their_own_are_kept(tmp_path: Path) -> None:
     assert dispatches["correlation_id"].to_list() == [1, 1, None]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "stream"),
+    [("graphExec = 0x24922d90 | stream = 0x7f10", 0x7F10), ("graphExec = 0x24922d90", None), ("", None)],
+)
+def test_the_launch_of_a_graph_names_the_stream_of_its_kernels(
+    tmp_path: Path, arguments: str, stream: int | None
+) -> None:
+    strings = Strings()
+    rows: Rows = {
+        "api": [_api(1, strings, "hipGraphLaunch", arguments)],
+        "op": [
+            _op(8, strings, "KernelExecution", NAME),
+            _op(9, strings, "CopyDeviceToDevice", at=BIG + 10),
+            _op(10, strings, "KernelExecution", "nobody's", at=BIG + 20),
+        ],
+        "api_ops": [{"api_id": 1, "op_id": op} for op in (8, 9)],
+    }
+    tables = _read(tmp_path, rows, strings).tables
+    assert tables["dispatches"]["stream_id"].to_list() == [stream, None]
+    assert tables["copies"]["stream_id"].to_list() == [stream]
+
+
 def test_copies_by_name_or_number(tmp_path: Path) -> None:
     strings = Strings()
     ops = ["CopyHostToDevice", "Memcpy", "FillBuffer", "MEMORY_COPY_DEVICE_TO_HOST", "CopyDeviceToDevice"]
