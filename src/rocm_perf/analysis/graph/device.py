@@ -14,6 +14,7 @@ from rocm_perf.analysis.graph.host import placed
 from rocm_perf.model.trace import Trace
 
 _LANE_KINDS = pl.Enum(["copies", "queue", "stream"])  # lanes are numbered in this order
+_QUEUE = ["node", "pid", "agent_id", "queue_id"]
 _LANE = ["node", "pid", "agent_id", "lane_kind", "lane_id"]
 # The share of a kernel that the next one of its stream may overlap: up to 5 % on an H200, while the last blocks drain.
 DRAIN = 0.1
@@ -26,9 +27,12 @@ def items(
 ) -> pl.DataFrame:
     """Everything that a GPU did, numbered by lane and start, each with the call that launched it.
 
-    A lane is a stream, or a queue where no stream is recorded.
+    A lane is a stream, or a queue where no stream is recorded. An item without a stream keeps its place in its queue:
+    it is in the lane of the item before it, `by_queue`.
     """
-    rows = pl.concat([_dispatches(trace, number, origins), _copies(trace, number, origins)]).with_columns(
+    rows = _with_streams(
+        pl.concat([_dispatches(trace, number, origins), _copies(trace, number, origins)])
+    ).with_columns(
         pl.when(pl.col("stream_id").is_not_null())
         .then(pl.lit("stream", _LANE_KINDS))
         .when((pl.col("kind") == "copy") & pl.col("queue_id").is_null())
@@ -47,6 +51,17 @@ def items(
         calls["thread"].gather(rows["call"]),
         calls["last_wait"].gather(rows["call"]),
     )
+
+
+def _with_streams(rows: pl.DataFrame) -> pl.DataFrame:
+    """The items with `by_queue`, whether no stream is recorded; what came before them in their queue, or else after
+    them, gives them one."""
+    rows = rows.with_columns(by_queue=pl.col("stream_id").is_null())
+    if rows["by_queue"].all() or not rows["by_queue"].any():
+        return rows
+    stream = pl.col("stream_id")
+    beside = stream.forward_fill().backward_fill().over(_QUEUE, order_by=["start_ns", "end_ns"])
+    return rows.with_columns(pl.when(pl.col("queue_id").is_null()).then(stream).otherwise(beside))
 
 
 def _dispatches(trace: Trace, number: int, origins: pl.DataFrame) -> pl.DataFrame:

@@ -63,9 +63,7 @@ def _stream_edges(items: pl.DataFrame) -> pl.DataFrame:
         cause=items["out"].gather(befores["before"]),
         effect="into",
         kind=pl.lit("stream", EDGE_KINDS),
-        rule=pl.when(pl.col("lane_kind") == "stream")
-        .then(pl.lit("stream", RULE_NAMES))
-        .otherwise(pl.lit("queue", RULE_NAMES)),
+        rule=pl.when("by_queue").then(pl.lit("queue", RULE_NAMES)).otherwise(pl.lit("stream", RULE_NAMES)),
         usual="gap",
     )
 

@@ -38,10 +38,10 @@ def _without_launch(calls: pl.DataFrame, items: pl.DataFrame) -> list[str]:
 
 
 def _without_stream(items: pl.DataFrame) -> list[str]:
-    lost = items.filter(pl.col("lane_kind") != "stream")
-    if not lost.height:
+    lost = int(items["by_queue"].sum())
+    if not lost:
         return []
-    count = format_count(lost.height, "item")
+    count = format_count(lost, "item")
     return [f"{count} of the GPU without a stream: the order of queues is used instead"]
 
 

@@ -13,9 +13,9 @@ from rocm_perf.model.results.path import Estimate
 from rocm_perf.model.trace import Trace
 
 # What edges and nodes are made of; the rest of an item has done its work by then.
-_KEPT = ["node", "pid", "agent_id", "rank", "lane_kind", "lane", "track", "kind", "name", "row", "size_bytes", "item",
-         "start_ns", "end_ns", "call", "call_ns", "issued_ns", "last_wait", "before", "before_end", "before_call",
-         "inner", "latency", "gap"]  # fmt: skip
+_KEPT = ["node", "pid", "agent_id", "rank", "lane_kind", "by_queue", "lane", "track", "kind", "name", "row",
+         "size_bytes", "item", "start_ns", "end_ns", "call", "call_ns", "issued_ns", "last_wait", "before",
+         "before_end", "before_call", "inner", "latency", "gap"]  # fmt: skip
 
 
 class Parts(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rocm_perf.analysis.graph import Graph, build, forward, retimed_wall_ns, slack
 from rocm_perf.analysis.graph.graph import START
-from rocm_perf.analysis.path.changes import FasterKernels
+from rocm_perf.analysis.path.changes import FasterKernels, SyncsRemoved
 from rocm_perf.analysis.path.critical_path import critical_path, path_nodes
 from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.analysis.time.busy import wall_ns
@@ -102,6 +102,42 @@ def test_queues_stand_in_for_streams() -> None:
     graph = build(trace(dispatches=rows))
     assert [rule for kind, rule, _, _ in edges_of(graph) if kind == "stream"] == ["queue"]
     assert any("without a stream" in line for line in graph.missing)
+
+
+def test_what_has_no_stream_keeps_its_place_in_its_queue() -> None:
+    """As kernels of a graph, of which no stream is recorded, among kernels of a stream that shares their queue."""
+    graph = build(
+        trace(
+            api_calls=[call("hipLaunchKernel", at, at + 1, at + 1, **PROCESS) for at in (0, 2, 4)],
+            dispatches=[
+                dict(launched("a", 10, 10, 1), queue_id=3),
+                dict(launched("b", 20, 30, 3), queue_id=3, stream_id=None),
+                dict(launched("c", 50, 10, 5), queue_id=3),
+                dict(launched("elsewhere", 10, 40, 1), queue_id=4, stream_id=None),
+            ],
+        )
+    )
+    in_order = {(rule, cause, effect) for kind, rule, cause, effect in edges_of(graph) if kind == "stream"}
+    assert in_order == {("queue", "kernel a", "kernel b"), ("stream", "kernel b", "kernel c")}
+    assert graph.missing[-1].startswith("2 items of the GPU without a stream")
+
+
+def test_without_synchronisations_a_queue_still_takes_its_work() -> None:
+    """Where the host waited for a kernel of a stream before it launched one of which no stream is recorded."""
+    names = ["hipLaunchKernel", "hipStreamSynchronize"] * 2
+    spans = [(0, 1), (2, 105), (106, 107), (108, 215)]
+    graph = build(
+        trace(
+            api_calls=[
+                call(name, *span, span[0], **PROCESS) for name, span in zip(names, spans, strict=True)
+            ],
+            dispatches=[
+                dict(launched("a", 5, 95, 0), queue_id=3),
+                dict(launched("b", 110, 100, 106), queue_id=3, stream_id=None),
+            ],
+        )
+    )
+    assert whatif(graph, SyncsRemoved()).wall_ns >= 195
 
 
 def test_clock_domains_start_together_and_do_not_touch() -> None:
