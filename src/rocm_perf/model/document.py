@@ -23,7 +23,7 @@ from rocm_perf.model.results.graphs import Graphs
 from rocm_perf.model.results.instructions import PcSamples, ThreadTrace
 from rocm_perf.model.results.kernels import Families, Slivers, Steps
 from rocm_perf.model.results.launches import Launches
-from rocm_perf.model.results.layers import Layers
+from rocm_perf.model.results.layers import LargestLayers, Layers
 from rocm_perf.model.results.memory import Memory
 from rocm_perf.model.results.metrics import Metrics
 from rocm_perf.model.results.modules import Modules
@@ -103,7 +103,11 @@ TOPICS = (
     Topic(
         "steps",
         "kernels:steps_section",
-        {"steps": "time.steps:steps", "slivers": "time.slivers:slivers"},
+        {
+            "steps": "time.steps:steps",
+            "slivers": "time.slivers:slivers",
+            "largest_layers": "layers.largest:largest_layers",
+        },
         findings="time.slivers:sliver_findings",
     ),
     Topic(
@@ -235,6 +239,7 @@ class Document(msgspec.Struct, frozen=True):
     steps: Steps
     serving: Serving
     slivers: Slivers
+    largest_layers: LargestLayers | None
     steady_copies: SteadyCopies
     communication: Communication
     ranks: Ranks

@@ -12,15 +12,15 @@ import polars as pl
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.layers.modules import INSIDE, LEAST_SHARE, module_layers
 from rocm_perf.analysis.layers.order import LayerWork, kinds_of, order_of
 from rocm_perf.analysis.layers.recorded import recorded_modules, share_in_modules
-from rocm_perf.analysis.layers.repetition import FEWEST_LAYERS, Stack, stacks
+from rocm_perf.analysis.layers.repetition import Stack, stacks
 from rocm_perf.analysis.layers.units import LONGEST, Unit, graph_units, step_units
 from rocm_perf.analysis.modules.build import modules
 from rocm_perf.analysis.operators.tree import operator_tree
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.results.layers import EqualModules, LayeredWork, Layers, LayerStack, OutsideKernel
-from rocm_perf.model.results.modules import ModuleLine, Modules
 from rocm_perf.model.trace import Trace
 
 FORMULAS = {
@@ -34,8 +34,6 @@ FORMULAS = {
 }
 _ROWS = 4  # kinds of step, those with most time
 _OUTSIDE = 12  # kernels outside of layers
-_LEAST_SHARE = 0.1  # of a step: what takes less is not what a model is made of
-_INSIDE = 0.5  # of a step: layers that hold less of it are not the model's
 _RECORDED = 0.2  # of a step in modules: more, and they say what its layers are; a head alone may be recorded
 _HARDLY = 0.05  # of all time outside of modules: no step is without them
 # Each layer of a model has one of each: loops over experts or time steps have products alone, loops over blocks of
@@ -54,34 +52,15 @@ _NO_LAYERS = (
 def layers(trace: Trace) -> Layers:
     """The layers of the timed pass: how they are called where modules are recorded for them, else what repeats."""
     recorded = modules(trace)
-    named = layer_modules(recorded)
+    named = tuple(
+        EqualModules(group.name, group.layers, group.alike.modules) for group in module_layers(recorded)
+    )
     if not named:
         return layers_by_repetition(trace)
     if recorded.outside_ns <= _HARDLY * recorded.total_ns:
         return Layers(known_by="modules", rows=(), modules=named)
     rows = tuple(row for row in layers_by_repetition(trace).rows if row.in_modules < _RECORDED)
     return Layers(known_by="both" if rows else "modules", rows=rows, modules=named)
-
-
-def layer_modules(modules: Modules) -> tuple[EqualModules, ...]:
-    """The outermost equal modules, where they take at least half of the time; else none."""
-    equal = [
-        line
-        for line in modules.lines
-        if line.modules >= FEWEST_LAYERS and not _is_inside_equal(line, modules)
-    ]
-    own = [line for line in equal if line.kind == "module" and line.share >= _LEAST_SHARE]
-    if not own or sum(line.share for line in own) < _INSIDE:
-        return ()
-    return tuple(EqualModules(name=line.name, modules=line.modules) for line in own)
-
-
-def _is_inside_equal(line: ModuleLine, modules: Modules) -> bool:
-    while line.parent is not None:
-        line = modules.lines[line.parent]
-        if line.modules >= FEWEST_LAYERS:
-            return True
-    return False
 
 
 def layers_by_repetition(trace: Trace) -> Layers:
@@ -128,8 +107,8 @@ def _groups(unit: Unit, spent: float) -> list[list[Stack]]:
     of it."""
     found = stacks(unit.codes, unit.mean_ns.tolist(), _of_families(unit, _ESSENTIAL))
     groups = [group for group in _equal_stacks(found, unit.codes) if _is_of_a_model(group[0], unit)]
-    large = [group for group in groups if _time_of(group, unit) >= _LEAST_SHARE * spent]
-    return large if sum(_time_of(group, unit) for group in large) >= _INSIDE * spent else []
+    large = [group for group in groups if _time_of(group, unit) >= LEAST_SHARE * spent]
+    return large if sum(_time_of(group, unit) for group in large) >= INSIDE * spent else []
 
 
 def _places_outside(unit: Unit, groups: Sequence[Sequence[Stack]]) -> list[int]:

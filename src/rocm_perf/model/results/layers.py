@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Literal
 
 import msgspec
@@ -52,6 +53,13 @@ class LayerStack(msgspec.Struct, frozen=True):
     kinds: tuple[LayerKind, ...]  # the most frequent first
     order: tuple[LayerKernel, ...]  # the kernels of all kinds in their order
 
+    def owners(self) -> dict[str, float]:
+        """The share of each operator in the time of the layers; of kernels where those are not known."""
+        shares: dict[str, float] = defaultdict(float)
+        for kernel in self.order:
+            shares[kernel.operator or kernel.short_name] += kernel.share
+        return dict(shares)
+
 
 class OutsideKernel(msgspec.Struct, frozen=True):
     """A kernel that is in no layer: embedding, head, sampling."""
@@ -84,6 +92,7 @@ class EqualModules(msgspec.Struct, frozen=True):
 
     name: str  # of their class
     modules: int
+    alike: int  # of them: a first or last one may differ a little
 
 
 class Layers(msgspec.Struct, frozen=True):
@@ -94,3 +103,17 @@ class Layers(msgspec.Struct, frozen=True):
     rows: tuple[LayeredWork, ...]  # most time first
     modules: tuple[EqualModules, ...] = ()  # that are the layers
     unavailable: str | None = None
+
+
+class LargestLayers(msgspec.Struct, frozen=True):
+    """Of the layers in what is judged, those with most time."""
+
+    layers: int
+    alike: int  # of them, that are equal as modules; by repetition, all
+    times: int  # that they come in a step: a model that is called several times
+    modules: str | None  # their class; None: they are known by repetition alone
+    median_ns: float  # of those that are alike
+    total_ns: float  # of all layers, in all steps that are alike
+    share: float
+    share_of: str  # `a decode step`, `the GPU time`
+    owners: dict[str, float]  # the share of each operator in their time; of kernels where those are not known

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.layers import (
+    EqualModules,
+    LargestLayers,
     LayeredWork,
     LayerKernel,
     LayerKind,
@@ -15,7 +17,6 @@ from rocm_perf.model.results.layers import (
     LayerStack,
     OutsideKernel,
 )
-from rocm_perf.model.results.modules import ModuleLine, Modules
 from rocm_perf.render.sections.section import (
     Columns,
     Grid,
@@ -51,7 +52,7 @@ _STACK_COLUMNS: Columns[_Placed] = (
     explained("all", time, lambda row: row.stack.total_ns, "layers.total_ns"),
     explained("share", share, lambda row: row.stack.share, "layers.total_ns / kernel time of the step"),
     explained("kernels", count, lambda row: row.stack.kernels, "kernels of a layer, as most have"),
-    text("layers", lambda row: _amount(row.stack)),
+    text("layers", lambda row: _times(row.stack)),
     text("in", lambda row: row.work.name),
     text("recorded as", lambda row: row.stack.modules or "-"),
 )
@@ -78,49 +79,33 @@ _OUTSIDE_COLUMNS: Columns[OutsideKernel] = (
 
 
 def layer_line(document: Document) -> str:
-    """The layers in a few numbers, for the first screen: how long one takes, and what takes most of it; nothing where
-    none are known."""
-    layers = document.layers
-    found = next(((work, stack) for work in layers.rows for stack in work.stacks), None)
-    if found is not None:
-        work, stack = found
-        return (
-            f"{_amount(stack)} of {format_ns(stack.median_ns)}, {format_share(stack.share)} of a {work.name}: "
-            f"{_most(_shares(stack))}"
-        )
-    line = _recorded(layers, document.modules)
-    if line is None or line.spread is None:
+    """The layers with most of the time that is judged in a few numbers, for the first screen: how long one takes, and
+    what takes most of it; nothing where none are known."""
+    largest = document.largest_layers
+    if largest is None:
         return ""
     return (
-        f"{line.modules:,} x {line.name} of {format_ns(line.spread.median_ns)}, {format_share(line.share)} of the time "
-        f"in modules: {_most(_shares_below(line, document.modules))}"
+        f"{_number(largest)} of {format_ns(largest.median_ns)}, {format_share(largest.share)} of "
+        f"{largest.share_of}: {_most(largest.owners)}"
     )
 
 
-def _recorded(layers: Layers, modules: Modules) -> ModuleLine | None:
-    """Of the modules that are layers, those with most time."""
-    own = {(equal.name, equal.modules) for equal in layers.modules}
-    equal = [line for line in modules.lines if (line.name, line.modules) in own]
-    return max(equal, key=lambda line: line.share, default=None)
+def _number(largest: LargestLayers) -> str:
+    """How many, and of which class: `36 x Qwen3DecoderLayer`."""
+    if largest.modules is None:
+        return _times(largest)
+    return _modules(EqualModules(largest.modules, largest.layers, largest.alike))
 
 
-def _shares_below(line: ModuleLine, modules: Modules) -> dict[str, float]:
-    """The share of each operator in the time of a line."""
-    shares: dict[str, float] = defaultdict(float)
-    inside = {modules.lines.index(line)}
-    for place, one in enumerate(modules.lines):
-        if one.parent in inside:
-            inside.add(place)
-        if place in inside:
-            for operator in one.operators:
-                shares[operator.name or "no operator"] += operator.total_ns / (line.total_ns or 1)
-    return shares
+def _modules(equal: EqualModules) -> str:
+    alike = f" ({equal.alike:,} alike)" if equal.alike != equal.modules else ""
+    return f"{equal.modules:,} x {equal.name}{alike}"
 
 
 def layer_lines(layers: Layers) -> Iterator[str]:
     """How layers are known, and what each kind of step has of them."""
     if layers.modules:
-        recorded = ", ".join(f"{equal.modules:,} x {equal.name}" for equal in layers.modules)
+        recorded = ", ".join(map(_modules, layers.modules))
         yield f"The layers are recorded as modules: {recorded}."
     if layers.rows:
         others = "Those of other steps" if layers.modules else "Layers"
@@ -172,7 +157,7 @@ def _why(layers: Layers) -> str:
 def _summary(work: LayeredWork) -> str:
     """What of a step its layers are."""
     inside = sum(stack.total_ns for stack in work.stacks)
-    stacks = format_list([f"{_amount(stack)} layers" for stack in work.stacks], _NAMES)
+    stacks = format_list([f"{_times(stack)} layers" for stack in work.stacks], _NAMES)
     alike = f" ({work.alike:,} of {work.steps:,} run the same kernels)" if work.steps > 1 else ""
     beside = f", {format_ns(work.beside_ns)} on other streams" if work.beside_ns else ""
     return (
@@ -183,15 +168,7 @@ def _summary(work: LayeredWork) -> str:
 
 def _owners(stack: LayerStack) -> str:
     """What takes most of the time of the layers: operators, or kernels where those are not known."""
-    return f"The {_amount(stack)} layers take {format_ns(stack.median_ns)} each: {_most(_shares(stack))}."
-
-
-def _shares(stack: LayerStack) -> dict[str, float]:
-    """The share of each operator in the time of the layers; of kernels where those are not known."""
-    shares: dict[str, float] = defaultdict(float)
-    for kernel in stack.order:
-        shares[kernel.operator or kernel.short_name] += kernel.share
-    return shares
+    return f"The {_times(stack)} layers take {format_ns(stack.median_ns)} each: {_most(stack.owners())}."
 
 
 def _most(shares: Mapping[str, float]) -> str:
@@ -206,14 +183,14 @@ def _longest_in_order(order: tuple[LayerKernel, ...]) -> tuple[LayerKernel, ...]
     return tuple(order[place] for place in sorted(longest))
 
 
-def _amount(stack: LayerStack) -> str:
+def _times(stack: LayerStack | LargestLayers) -> str:
     """How many layers: `24`, or `4 x 38` where the stack comes four times."""
     return f"{stack.layers:,}" if stack.times == 1 else f"{stack.times:,} x {stack.layers:,}"
 
 
 def _named(one: _Placed, *, several: bool) -> str:
     """Which layers, where there are others."""
-    return f" of the {_amount(one.stack)} in a {one.work.name}" if several else ""
+    return f" of the {_times(one.stack)} in a {one.work.name}" if several else ""
 
 
 def _numbers(numbers: tuple[int, ...]) -> str:

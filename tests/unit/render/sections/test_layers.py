@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from rocm_perf.analysis.overview import overview
+from collections.abc import Sequence
+
+from rocm_perf.analysis.overview import examine, overview
+from rocm_perf.model.results.layers import EqualModules
 from rocm_perf.model.trace import Trace
 from rocm_perf.render.sections.layers import layer_line
 from tests.unit.analysis.layers.program import LAYER, served
@@ -18,30 +21,59 @@ def test_layers_that_repeat_are_told_by_what_takes_most_of_them() -> None:
     )
 
 
-def test_layers_that_are_modules_are_told_by_their_operators() -> None:
-    assert layer_line(overview(equal_modules("Block"), "x")) == (
-        "3 x Block of 80 ns, 100.0 % of the time in modules: aten::relu 75.0 %, aten::mm 25.0 %"
-    )
+def test_of_several_stacks_the_one_with_most_time_is_told() -> None:
+    vision = {f"{name} of vision": length // 2 for name, length in LAYER.items()}
+    document = overview(served([[vision] * 6 + [LAYER] * 8]), "x")
+    assert [stack.layers for stack in document.layers.rows[0].stacks] == [6, 8]
+    assert layer_line(document).startswith("8 of 190 ns, ")
 
 
-def test_the_name_of_a_module_may_have_a_comma() -> None:
-    line = layer_line(overview(equal_modules("Block, fused"), "x"))
-    assert line.startswith("3 x Block, fused of 80 ns, 100.0 % of the time in modules")
+def test_layers_are_those_of_the_part_that_is_judged() -> None:
+    """A prompt takes longer than all the steps that repeat."""
+    prompt = {f"{name} of a prompt": 100 * length for name, length in LAYER.items()}
+    recorded = served([[prompt] * 6, *([[LAYER] * 8] * 12)])
+    document = examine(recorded, "x")
+    assert document.phases.judged is not None
+    assert layer_line(overview(recorded, "x")).startswith("6 of 19.0 us, ")
+    assert layer_line(document).startswith("8 of 190 ns, ")
 
 
-def equal_modules(name: str) -> Trace:
-    """Three equal modules, each with two operators; the second takes three times as long."""
-    ops, calls, kernels = [frame("nn.Module: Net_0", 0, 1_000)], [], []
-    for number in range(3):
-        start, ran = 10 + 300 * number, 10_000 + 100 * number
+def of_modules(operators: Sequence[Sequence[tuple[str, int]]], name: str = "Block") -> Trace:
+    """A model of one block after another, each with these operators."""
+    ops, calls, kernels = [frame("nn.Module: Net_0", 0, 1_000_000)], [], []
+    for number, inside in enumerate(operators):
+        start, ran = 10 + 300 * number, 1_000_000 + 100 * number
         ops.append(frame(f"nn.Module: {name}_{number}", start, start + 200))
-        for place, (operator, length) in enumerate((("aten::mm", 20), ("aten::relu", 60))):
+        for place, (operator, length) in enumerate(inside):
             at, correlation = start + 10 + 50 * place, 10 * number + place
             ops.append(op(operator, at, at + 30, correlation))
             calls.append(call("hipLaunchKernel", at + 5, at + 6, correlation, pid=1, tid=1))
             begun = ran + 30 * place
             kernels.append(kernel(operator, begun, begun + length, correlation_id=correlation, pid=1))
     return trace(ops=ops, api_calls=calls, dispatches=kernels)
+
+
+def test_layers_that_are_modules_are_told_by_their_operators() -> None:
+    """Three equal modules, each with two operators; the second takes three times as long."""
+    document = overview(of_modules([(("aten::mm", 20), ("aten::relu", 60))] * 3), "x")
+    assert layer_line(document) == (
+        "3 x Block of 80 ns, 100.0 % of the GPU time: aten::relu 75.0 %, aten::mm 25.0 %"
+    )
+
+
+def test_a_first_module_that_is_a_little_different_is_a_layer_too() -> None:
+    """As the first layer of a decoder, whose norm has nothing to add."""
+    first, other = (("norm", 20), ("aten::mm", 60)), (("add_and_norm", 20), ("aten::mm", 60))
+    document = overview(of_modules([first, *([other] * 3)]), "x")
+    assert layer_line(document) == (
+        "4 x Block (3 alike) of 80 ns, 100.0 % of the GPU time: aten::mm 75.0 %, add_and_norm 18.8 %, norm 6.2 %"
+    )
+    assert document.layers.modules == (EqualModules("Block", 4, 3),)
+
+
+def test_the_name_of_a_module_may_have_a_comma() -> None:
+    document = overview(of_modules([(("aten::mm", 20), ("aten::relu", 60))] * 3, "Block, fused"), "x")
+    assert layer_line(document).startswith("3 x Block, fused of 80 ns, 100.0 % of the GPU time")
 
 
 def test_without_layers_there_is_no_line() -> None:
