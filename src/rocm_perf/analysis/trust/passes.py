@@ -15,13 +15,28 @@ _SAME = ["node", "agent_id", "kernel", "turn"]
 
 # Counters of the work itself, which do not vary with clocks and caches.
 _WORK = r"^SQ_WAVES(_sum)?$|^SQ_INSTS_|NUM_THREADGROUPS|^GRBM_SPI_NUM"
-# What it accumulates is the counter before it in the same file, another one in each pass.
-_ACCUMULATOR = r"ACCUM_PREV"
+# Counters of time in another unit: clocks, and how long units were busy, waited or were full. They follow the clock and
+# the load of the moment, so that they differ between passes that do the same. What ACCUM_PREV accumulates is even
+# another counter in each pass: the one before it in the same file.
+_CLOCKS = (
+    r"(?i)^GRBM_|CYCLE|BUSY|ACTIVE|STALL|STARVE|WAIT|LATENCY|LEVEL|INFLIGHT|_FULL|NO_ALLOC|ACCUM_PREV|DURATION|TIME"
+    r"|WINDOW_VALID|GATE_EN"
+)
 _WORK_NOISE = 0.01
-_NOISE = 0.25  # cycles and cache counters of the vcopy recordings vary by 4 % between passes
+_NOISE = 0.25  # cache counters of the vcopy recordings vary by 4 % between passes
 _SMALL_COUNT = 1000  # below it, a few events are a large share
 _TIME_RATIO = 1.25
 _DIFFERENT_SHARE = 0.05
+_OTHER_WORK = (
+    "The passes did not do the same work",
+    "Metrics that combine counters of several passes mean nothing. Make the program repeatable (fixed seeds, no "
+    "autotuning), or ask for fewer counters so that one pass is enough.",
+)
+_OTHER_MEMORY = (
+    "Caches and memory did not do the same in each pass",
+    "No counter of the work itself differs, but metrics that combine these of several passes are off by as much. Ask "
+    "for fewer counters, so that one pass is enough, or keep other programs off the GPU.",
+)
 
 
 def passes_run_different_kernels(trace: Trace) -> list[Finding]:
@@ -94,44 +109,50 @@ def passes_differ_in_time(trace: Trace) -> list[Finding]:
 
 
 def counters_differ_between_passes(trace: Trace) -> list[Finding]:
-    """The same counter of the same dispatch, measured in two passes, with different values."""
+    """The same counter of the same dispatch, measured in two passes, with different values; those that count time in
+    clocks always have them."""
     if trace.lazy("counters").select(pl.col("pass_id").n_unique()).collect().item() < 2:
         return []
-    key = ["node", "pid", "pass_id", "dispatch_id"]
-    turns = _turns(trace).select(*key, *(name for name in _SAME if name not in key))
-    counters = trace.table("counters").filter(~pl.col("counter").str.contains(_ACCUMULATOR))
-    values = counters.drop("agent_id").join(turns, on=key, nulls_equal=True)
-    value = pl.col("value")
-    spread = (
-        values.group_by(*_SAME, "counter")
-        .agg(
-            value.min().alias("low"), value.max().alias("high"), pl.col("pass_id").n_unique().alias("passes")
-        )
-        .filter((pl.col("passes") > 1) & (pl.col("high") > 0))
-        .with_columns(((pl.col("high") - pl.col("low")) / pl.col("high")).alias("spread"))
-    )
-    work = pl.col("counter").str.contains(_WORK)
-    noisy = ~work & (pl.col("spread") > _NOISE) & (pl.col("high") >= _SMALL_COUNT)
-    different = spread.filter((work & (pl.col("spread") > _WORK_NOISE)) | noisy).sort(
-        "spread", descending=True
+    spread = _spread(trace)
+    beyond = pl.when("work").then(_WORK_NOISE).otherwise(_NOISE)
+    counts = pl.col("work") | (pl.col("high") >= _SMALL_COUNT)
+    different = spread.filter(counts & (pl.col("spread") > beyond)).sort(
+        "work", "spread", descending=True, nulls_last=True
     )
     if not different.height or different.height < _DIFFERENT_SHARE * spread.height:
         return []
     worst = different.unique(["counter"], keep="first", maintain_order=True)
+    title, remedy = _OTHER_WORK if worst["work"].any() else _OTHER_MEMORY
     return [
         Finding(
             id="counters-differ-between-passes",
             severity="warning",
-            title=f"{worst.height:,} of {spread['counter'].n_unique():,} counters measured in several passes differ "
-            "beyond noise",
+            title=f"{title}: {worst.height:,} of {spread['counter'].n_unique():,} counters measured in several passes "
+            "differ beyond noise",
             evidence=tuple(
                 f"{row['counter']} of {short_name(row['kernel'])}: {row['low']:,.0f} to {row['high']:,.0f}"
                 for row in worst.head(3).iter_rows(named=True)
             ),
-            remedy="The passes did not do the same work: metrics that combine them mean nothing. Make the program "
-            "repeatable, or ask for fewer counters so that one pass is enough.",
+            remedy=remedy,
         )
     ]
+
+
+def _spread(trace: Trace) -> pl.DataFrame:
+    """Each counter of each dispatch that several passes measured, but for clocks: low, high, the spread between them,
+    and whether it counts the `work` itself."""
+    work = pl.col("counter").str.contains(_WORK)
+    counters = trace.table("counters").filter(work | ~pl.col("counter").str.contains(_CLOCKS))
+    key = ["node", "pid", "pass_id", "dispatch_id"]
+    turns = _turns(trace).select(*key, *(name for name in _SAME if name not in key))
+    values = counters.drop("agent_id").join(turns, on=key, nulls_equal=True)
+    low, high = pl.col("value").min(), pl.col("value").max()
+    return (
+        values.group_by(*_SAME, "counter")
+        .agg(low=low, high=high, passes=pl.col("pass_id").n_unique())
+        .filter((pl.col("passes") > 1) & (pl.col("high") > 0))
+        .with_columns(spread=(pl.col("high") - pl.col("low")) / pl.col("high"), work=work)
+    )
 
 
 def _turns(trace: Trace) -> pl.DataFrame:

@@ -167,8 +167,27 @@ def test_a_counter_that_differs_is_counted_once_for_all_dispatches() -> None:
         for name in ("SQ_WAVES", "TCC_HIT_sum")
     ]
     finding = only(trace(dispatches=two_passes(), counters=rows))
-    assert finding.title.startswith("1 of 2 counters")
+    assert finding.title.startswith("The passes did not do the same work: 1 of 2 counters")
     assert len(finding.evidence) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["GRBM_COUNT", "GRBM_GUI_ACTIVE", "SQ_BUSY_CYCLES", "SQ_WAIT_INST_ANY", "TA_BUSY_avr"]
+)
+def test_clocks_differ_between_passes_that_do_the_same(name: str) -> None:
+    rows = [
+        {**counter(turn, measured, value, number), "pid": 5 if number else None}
+        for turn in range(4)
+        for number, ticks in enumerate((10_000, 30_000))
+        for measured, value in ((name, ticks), ("SQ_WAVES", 64), ("TCC_HIT_sum", 5_000))
+    ]
+    assert not ids(trace(dispatches=two_passes(), counters=rows))
+
+
+def test_caches_that_did_not_do_the_same_do_not_say_that_the_work_differs() -> None:
+    rows = [counter(0, "TCC_HIT_sum", 10_000), {**counter(0, "TCC_HIT_sum", 14_000, 1), "pid": 5}]
+    finding = only(trace(dispatches=two_passes(), counters=rows))
+    assert finding.title.startswith("Caches and memory did not do the same in each pass: 1 of 1 counters")
 
 
 @pytest.mark.parametrize(
