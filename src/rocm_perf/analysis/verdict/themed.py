@@ -9,10 +9,9 @@ from shlex import quote
 from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.stakes import bound
-from rocm_perf.analysis.idle.copies import exposed_host_copies_ns
 from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.analysis.verdict.recurring import recurring_idle
-from rocm_perf.analysis.verdict.themes import THEMES, Run, Theme
+from rocm_perf.analysis.verdict.themes import THEMES, Run, Theme, exposed_copies_ns
 from rocm_perf.errors import UsageError
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -64,7 +63,7 @@ def _as_one(run: Run, theme: Theme, members: list[Finding], projection: Projecti
     stake = projection.saved_ns if projection else theme.idle(run, theme)
     stake = min(stake, _most(run, recurring_idle(run.document)))
     speedup = projection.speedup if projection and stake == projection.saved_ns else None
-    if theme.kind == "host-bound" and stake > (most_ns := _not_busy_ns(run.document)):
+    if theme.most and stake > (most_ns := theme.most(run)):
         stake, speedup = most_ns, bound(run.document.judged_ns, most_ns) if projection else None
     if stake < WORTH * run.document.judged_ns:
         return []
@@ -119,20 +118,7 @@ def _capped(finding: Finding, stake: int) -> Finding:
 def _most(run: Run, idle: Mapping[str, int]) -> int:
     """What no remedy for idle time or copies can exceed: idle time that recurs, and copies between host and GPU beside
     which nothing runs, without what the profiler makes of both."""
-    return max(sum(idle.values()) + _exposed_ns(run) - run.graph.profiler_ns, 0)
-
-
-def _not_busy_ns(document: Document) -> int:
-    """What a faster host can save at most: the GPU still has to do its work."""
-    busy = max((device.busy_ns for device in document.devices), default=0)
-    return max(document.judged_ns - busy, 0)
-
-
-def _exposed_ns(run: Run) -> int:
-    """The time of copies beside which nothing runs; of all of them where only sums of each rank are known."""
-    if run.graph.empty:
-        return max((device.busy_ns - device.kernel_ns for device in run.document.devices), default=0)
-    return exposed_host_copies_ns(run.trace)
+    return max(sum(idle.values()) + exposed_copies_ns(run) - run.graph.profiler_ns, 0)
 
 
 def _with_profilers_part(finding: Finding, document: Document) -> Finding:

@@ -9,6 +9,7 @@ import msgspec
 
 from rocm_perf.analysis.basis.loading import LOADING
 from rocm_perf.analysis.graph.graph import Graph
+from rocm_perf.analysis.idle.copies import exposed_host_copies_ns
 from rocm_perf.analysis.idle.long_gaps import OUTSIDE_CALLS
 from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
@@ -62,6 +63,26 @@ def _idle_in_short_gaps(run: Run, theme: Theme) -> int:
     return _idle_of_causes(run, theme) - long_pauses_ns(run.document)
 
 
+def _not_busy_ns(run: Run) -> int:
+    """What a faster host can save at most: the GPU still has to do its work."""
+    busy = max((device.busy_ns for device in run.document.devices), default=0)
+    return max(run.document.judged_ns - busy, 0)
+
+
+def exposed_copies_ns(run: Run) -> int:
+    """The time of copies beside which nothing runs; of all of them where only sums of each rank are known."""
+    if run.graph.empty:
+        return max((device.busy_ns - device.kernel_ns for device in run.document.devices), default=0)
+    return exposed_host_copies_ns(run.trace)
+
+
+def _beside_copies_ns(run: Run) -> int:
+    """Copies beside which nothing runs, and idle time but for long pauses: what the host does in these has to be done
+    all the same when it need not wait for a copy before it."""
+    idle_ns = sum(recurring_idle(run.document).values())
+    return exposed_copies_ns(run) + idle_ns - long_pauses_ns(run.document)
+
+
 class Theme(msgspec.Struct, frozen=True):
     """`causes` are those of idle time that belong to it; `show` is the section that holds the evidence."""
 
@@ -73,6 +94,7 @@ class Theme(msgspec.Struct, frozen=True):
     change: Callable[[Run], Change | None]
     words: Callable[[Run, Finding], tuple[str, str]]  # title and remedy, of the finding with most time
     idle: Callable[[Run, Theme], int] = _idle_of_causes  # what it can be worth without a projection, at most
+    most: Callable[[Run], int] | None = None  # and with one, if that is bounded as well
 
 
 def _as_found(_: Run, finding: Finding) -> tuple[str, str]:
@@ -264,6 +286,7 @@ THEMES = (
         change=_captured,
         words=_host_words,
         idle=_idle_in_short_gaps,
+        most=_not_busy_ns,
     ),
     Theme(
         id="host-elsewhere",
@@ -274,6 +297,7 @@ THEMES = (
         change=lambda _: None,
         words=_other_work_words,
         idle=_idle_in_long_gaps,
+        most=_not_busy_ns,
     ),
     Theme(
         id="allocation",
@@ -283,6 +307,7 @@ THEMES = (
         show="gaps,memory",
         change=lambda _: None,
         words=_as_found,
+        most=_not_busy_ns,
     ),
     Theme(
         id="host-not-recorded",
@@ -310,6 +335,7 @@ THEMES = (
         show="copies",
         change=lambda _: CopiesAsync(overlapped=True),
         words=_copy_words,
+        most=_beside_copies_ns,
     ),
     Theme(
         id="fusion",
@@ -319,6 +345,7 @@ THEMES = (
         show="steps",
         change=_fused,
         words=_as_found,
+        most=_not_busy_ns,
     ),
 )
 THEMED = frozenset(name for theme in THEMES for name in theme.members)

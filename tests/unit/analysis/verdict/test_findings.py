@@ -16,7 +16,7 @@ from rocm_perf.sim import changes as sim
 from rocm_perf.sim.workload import read_workload
 from rocm_perf.units import format_ns
 from tests.sim.recorded import recorded
-from tests.unit.analysis.traces import call, kernel, trace, with_launch_cost
+from tests.unit.analysis.traces import call, kernel, marked, trace, with_launch_cost
 from tests.unit.sim.runs import MI300X
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples" / "workloads"
@@ -125,3 +125,37 @@ def test_a_host_bound_program_is_told_what_the_profiler_adds() -> None:
     assert any(line.startswith(f"{added} of the host's time is the profiler's") for line in finding.evidence)
     before = found(example("slivers"), "host-bound")
     assert finding.evidence[:-1] == before.evidence
+
+
+def loading_after_reading_back(steps: int) -> Document:
+    """A step launches 2 ms of kernels, reads their result back, and loads the next input for 3 ms."""
+    kernels, calls, copies, loading = [], [], [], []
+    for step in range(steps):
+        at, first = 5_060_000 * step, 10 * step
+        calls += [
+            call("hipLaunchKernel", at + 1_000 * one, at + 1_000 * one + 900, first + one) for one in range(4)
+        ]
+        kernels += [
+            kernel(
+                f"k{one}",
+                at + 10_000 + 500_000 * one,
+                at + 509_900 + 499_000 * one,
+                correlation_id=first + one,
+            )
+            for one in range(4)
+        ]
+        calls.append(call("hipMemcpyWithStream", at + 5_000, at + 2_050_000, first + 5))
+        copies.append(
+            {"kind": "D2H", "size_bytes": 10**6, "start_ns": at + 2_011_000, "end_ns": at + 2_041_000, "agent_id": 0,
+             "stream_id": 0, "correlation_id": first + 5}
+        )  # fmt: skip
+        loading.append(marked("enumerate(DataLoader)#next", at + 2_055_000, at + 5_055_000))
+    return overview(trace(dispatches=kernels, api_calls=calls, copies=copies, ranges=loading), "x")
+
+
+def test_what_the_host_does_after_reading_back_is_not_the_worth_of_the_copy() -> None:
+    document = loading_after_reading_back(8)
+    loader = document.findings[0]
+    assert loader.title == "The GPU waits for the data loader"
+    assert loader.time_at_stake_ns == pytest.approx(7 * 3_000_000, rel=0.02)
+    assert "copies" not in {finding.id for finding in document.findings}
