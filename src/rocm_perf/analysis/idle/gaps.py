@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import holes, overlap_ns
-from rocm_perf.analysis.basis.keys import firsts, grouped, groups, telling
+from rocm_perf.analysis.basis.keys import firsts, grouped, groups, ordered, telling
 from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work, timed_calls
+from rocm_perf.analysis.basis.lead_in import lead_ins
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
 from rocm_perf.analysis.basis.shared import once_per_trace
@@ -40,7 +41,8 @@ from rocm_perf.model.results.gaps import (
 from rocm_perf.model.trace import Trace
 
 FORMULAS = {
-    "gaps.idle_ns": "sum over GPUs of the time between first and last work in which no kernel and no copy ran",
+    "gaps.idle_ns": "sum over GPUs of the time between first and last work, and in a step marked by torch's profiler "
+    "before the first, in which no kernel and no copy ran",
     "gaps.causes": "from the start of a gap to the return of the call that launched its end: what that thread was in "
     "(host_sync, copy, host_api; outside of calls framework where operators are recorded, else host_busy); then "
     "launch_latency, up to the 90th percentile (at most 3 medians) of launches that found the GPU idle; then, where "
@@ -65,6 +67,7 @@ _END = (*_PLACE, "start_ns", "end_ns", "name", "correlation_id", "pid", "tid", "
         "launch_end")  # fmt: skip
 _STEPS = [step * 10**decade for decade in range(19) for step in (1, 2, 5)]
 _EDGES = pl.Series([*_STEPS, (1 << 63) - 1], dtype=pl.Int64)  # no time is longer
+_BEGINNING = "beginning of the step"  # in place of what ended last
 _SYNC_FORMULA = "gaps with a synchronising call between / gaps with a recorded launch"
 
 
@@ -129,7 +132,7 @@ def gpu_gaps(trace: Trace) -> pl.DataFrame:
 def _attributed(trace: Trace, level: Level) -> pl.DataFrame:
     work = launched_work(trace)
     return attribute(
-        _idle(work, level),
+        _idle(trace, level),
         _outermost_calls(trace),
         work,
         operators=_processes_with_operators(trace),
@@ -154,8 +157,18 @@ def _same_as(places: pl.DataFrame) -> dict[Level, Level]:
     }
 
 
-def _idle(work: pl.DataFrame, level: Level) -> pl.DataFrame:
-    return holes(work.select(_END), _PLACES[level], then=["launch_start"], before=["launch_start"])
+def _idle(trace: Trace, level: Level) -> pl.DataFrame:
+    """Between works, and in a marked step before the first one."""
+    work = launched_work(trace).select(_END)
+    between = holes(work, _PLACES[level], then=["launch_start"], before=["launch_start"])
+    led = lead_ins(trace)
+    if not led.height:
+        return between
+    first = firsts(ordered(work, ["start_ns", "launch_start"], nulls_last=["launch_start"]), _PLACES[level])
+    before = first.join(led, on=GPU, nulls_equal=True).with_columns(
+        before_launch_start=pl.lit(None, between.schema["before_launch_start"])
+    )
+    return pl.concat([before.select(between.columns), between])
 
 
 def _processes_with_operators(trace: Trace) -> pl.DataFrame:
@@ -239,7 +252,9 @@ def _worst(idle: pl.DataFrame, work: pl.DataFrame, calls: pl.DataFrame) -> list[
     key = [*GPU, "since_ns"]
     ends = work.filter(pl.col("end_ns").is_in(longest["since_ns"].implode()))
     before = ends.select(*GPU, pl.col("end_ns").alias("since_ns"), pl.col("name").alias("before")).unique(key)
-    named = longest.join(before, on=key, how="left", nulls_equal=True, maintain_order="left")
+    named = longest.join(before, on=key, how="left", nulls_equal=True, maintain_order="left").with_columns(
+        pl.col("before").cast(pl.String).fill_null(_BEGINNING)
+    )
     return [_gap(named[index], calls) for index in range(named.height)]
 
 

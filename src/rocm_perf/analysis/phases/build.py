@@ -9,10 +9,13 @@ from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.clock_domains import with_clocks
+from rocm_perf.analysis.basis.intervals import overlap_ns
 from rocm_perf.analysis.basis.launched import launched_work
+from rocm_perf.analysis.basis.lead_in import marked_steps
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.idle.first_calls import one_off_calls
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.phases.pauses import pauses
 from rocm_perf.analysis.phases.windows import Steady, steady, working_span
@@ -28,8 +31,10 @@ FORMULAS = {
     "over 5 % of all steps together, each until the next begins, of a program that serves a model all steps after "
     "warm-up; where the GPU ends over 10 % later than the host's steps, its own time of them",
     "phases.pauses": "idle times of all GPUs longer than 2 % of the time from the first to the last work, of which "
-    "fewer than 3 others are at least half as long",
+    "fewer than 3 others are at least half as long; in a step marked by torch's profiler those alone that are mostly "
+    "inside calls that took long once",
 }
+_MOST = 0.5  # of a pause
 _LITTLE = 0.05  # of the work: what waits for its turn behind more than that is not the beginning
 SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")  # the tables with a start and an end
 
@@ -49,7 +54,7 @@ def phases(trace: Trace) -> Phases:
     found = steady(repeated, work)
     waited_until = None if found else _awaited_until(trace, own, repeated)
     ended = _latest(work.filter(carried)["end_ns"].max(), waited_until)
-    judged = found.span if found else _after(working_span(own), ended)
+    judged = found.span if found else _after(working_span(own, marked_steps(trace)), ended)
     first_ns = _latest(own["start_ns"].min(), ended)
     return Phases(
         rows=_rows(whole, first_ns or 0, judged, "steady" if found else "work"),
@@ -62,7 +67,7 @@ def phases(trace: Trace) -> Phases:
         other_steps=len(found.others) if found else 0,
         other_steps_ns=_before_ns(found) if found else 0,
         waited=waited_until is not None,
-        pauses=() if found or idle_is_the_profilers(trace) else _pauses(own, whole, judged),
+        pauses=() if found or idle_is_the_profilers(trace) else _pauses(trace, own, whole, judged),
     )
 
 
@@ -175,10 +180,20 @@ def _after(span: Span, ended: int | None) -> Span:
     return span if ended is None or start is None else Span(max(start, ended), span.end_ns)
 
 
-def _pauses(work: pl.DataFrame, whole: Span, judged: Span) -> tuple[Pause, ...]:
+def _pauses(trace: Trace, work: pl.DataFrame, whole: Span, judged: Span) -> tuple[Pause, ...]:
     origin = whole.start_ns or 0
-    inside = work.filter(pl.col("start_ns") >= judged.start_ns)
-    rows = pauses(inside).sort("start_ns").select("since_ns", "start_ns", "name").iter_rows()
+    inside = pauses(work.filter(pl.col("start_ns") >= judged.start_ns))
+    rows = inside.filter(~_in_steps(trace, inside)).sort("start_ns").select("since_ns", "start_ns", "name")
     return tuple(
-        Pause(start_ns=since - origin, end_ns=until - origin, after=name) for since, until, name in rows
+        Pause(start_ns=since - origin, end_ns=until - origin, after=name)
+        for since, until, name in rows.iter_rows()
     )
+
+
+def _in_steps(trace: Trace, found: pl.DataFrame) -> pl.Series:
+    """Whether each pause lies in a marked step, which has it every time unless it is a first use that takes so long."""
+    spans = found.select(pl.col("since_ns").alias("start_ns"), pl.col("start_ns").alias("end_ns"))
+    length = spans["end_ns"] - spans["start_ns"]
+    first_uses = overlap_ns(spans, one_off_calls(trace), ())
+    recurs: pl.Series = (overlap_ns(spans, marked_steps(trace), ()) == length) & (first_uses < _MOST * length)
+    return recurs

@@ -87,10 +87,17 @@ def _kernels_of_a_process(work: pl.DataFrame) -> int:
     return int(kernels.max() or 0)  # type: ignore[arg-type]
 
 
-def working_span(work: pl.DataFrame) -> Span:
-    """From the first launch, or the first work where launches are not recorded, to the end of the last work."""
-    began = work.select(pl.min_horizontal("launch_start", "start_ns").min()).item()
-    return Span(began, work["end_ns"].max())  # type: ignore[arg-type]
+def working_span(work: pl.DataFrame, marked: pl.DataFrame) -> Span:
+    """From the first launch, or the first work where launches are not recorded, to the end of the last work; all of the
+    marked steps that launch some of it: what the host does in these is no start-up."""
+    began = work.select(pl.min_horizontal("launch_start", "start_ns")).to_series().sort()
+    first, last = (began.search_sorted(marked[end]) for end in ("start_ns", "end_ns"))
+    own = marked.filter(last > first)
+    starts, ends = [began.min(), own["start_ns"].min()], [work["end_ns"].max(), own["end_ns"].max()]
+    return Span(
+        min((start for start in starts if isinstance(start, int)), default=None),
+        max((end for end in ends if isinstance(end, int)), default=None),
+    )
 
 
 def _usual_steps(repeated: Steps) -> list[tuple[Step, ...]]:
