@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from rocm_perf.analysis.basis.stakes import bound
 from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.analysis.verdict.recurring import recurring_idle
+from rocm_perf.analysis.verdict.stacks import with_stacks_doubted
 from rocm_perf.analysis.verdict.themes import THEMES, Run, Theme, exposed_copies_ns
 from rocm_perf.errors import UsageError
 from rocm_perf.model.document import Document
@@ -33,7 +34,8 @@ def themed(run: Run, members: Sequence[Finding]) -> tuple[list[Projection], list
         made = list(pool.map(lambda theme: _projected(run, theme), themes))
     for theme, projection in zip(themes, made, strict=True):
         findings += _as_one(run, theme, own[theme.id], projection)
-    return [projection for projection in made if projection], _told_once(findings, run)
+    told = with_stacks_doubted(_told_once(findings, run), run)
+    return [projection for projection in made if projection], told
 
 
 def with_command(finding: Finding, document: Document, shown: str) -> Finding:

@@ -141,7 +141,7 @@ def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
     per_step = run.document.phases.kernels_per_step.value if run.document.judged_steps else None
     of_step = f"{format_count(round(per_step), 'kernel')} a step, " if per_step else ""
     rhythm = f"{of_step}one kernel every {format_ns(every_ns)}, each runs {format_ns(each_ns)}"
-    if _mostly_between_queued(run):
+    if mostly_between_queued(run):
         return f"The gaps between short kernels add up: {rhythm}", _between_queued_remedy(run.setting)
     title = f"The host launches too slowly: {rhythm}"
     if too_few(run.document):
@@ -150,7 +150,7 @@ def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
     return title, waits + (serving_remedy(run.trace, run.setting) or _launch_remedy(run.setting))
 
 
-def _mostly_between_queued(run: Run) -> bool:
+def mostly_between_queued(run: Run) -> bool:
     """Whether the GPU is idle mostly between kernels that wait in its queue: no host is too slow there."""
     idle = recurring_idle(run.document)
     return idle.get("queue_gap", 0) > sum(idle.values()) / 2
