@@ -17,6 +17,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   "other host calls": series(2),
   copies: series(4),
   "framework and Python": series(7),
+  "data loader": series(2, FAINT),
   "host busy elsewhere": series(7, FAINT),
   "launch latency": series(5),
   "event of another stream": series(3),

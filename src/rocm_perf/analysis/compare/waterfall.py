@@ -21,6 +21,7 @@ _TITLES = {
     "host_api": "GPU idle: host in another call",
     "copy": "GPU idle: waiting for a copy",
     "framework": "GPU idle: host in Python or framework",
+    "loading": "GPU idle: host loads data",
     "host_busy": "GPU idle: host between calls",
     "launch_latency": "GPU idle: launch latency",
     "event": "GPU idle: waiting for another stream",

@@ -4,7 +4,7 @@ meanwhile, and after its launch by what held the kernel back. The parts of an in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import polars as pl
 
@@ -67,23 +67,23 @@ def host_windows(gaps: pl.DataFrame) -> pl.DataFrame:
     return gaps.with_columns(pl.col("since_ns").alias("start_ns"), until.alias("end_ns"))
 
 
-def attribute(
-    gaps: pl.DataFrame,
-    calls: pl.DataFrame,
-    work: pl.DataFrame,
-    *,
-    operators: pl.DataFrame,
-    waits: pl.DataFrame,
-) -> pl.DataFrame:
+class Host(NamedTuple):
+    """What is known of the host: its calls, the processes whose operators are recorded, and when threads load data."""
+
+    calls: pl.DataFrame
+    operators: pl.DataFrame
+    loading: pl.DataFrame
+
+
+def attribute(gaps: pl.DataFrame, host: Host, work: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
     """One column of nanoseconds for each cause.
 
     `gaps` are rows of launched_work that end a gap, with since_ns and before_launch_start (when the work before
-    them was launched); `calls` are host_calls; `operators` are the processes whose operators are recorded; `waits`
-    are unrecorded_waits.
+    them was launched); the calls are host_calls; `waits` are unrecorded_waits.
     """
     known = gaps.filter(pl.col("launch_end").is_not_null())
     unknown = gaps.filter(pl.col("launch_end").is_null())
-    divided = _device_part(_host_part(known, calls, operators), calls, work)
+    divided = _device_part(_host_part(known, host), host.calls, work)
     nothing = unknown.with_columns(_length().alias("nothing_recorded"))
     filled = pl.concat([divided, nothing], how="diagonal_relaxed")
     missing = [pl.lit(0, pl.Int64).alias(cause) for cause in CAUSES if cause not in filled.columns]
@@ -113,12 +113,13 @@ def _length() -> pl.Expr:
     return pl.col("start_ns") - pl.col("since_ns")
 
 
-def _host_part(gaps: pl.DataFrame, calls: pl.DataFrame, operators: pl.DataFrame) -> pl.DataFrame:
+def _host_part(gaps: pl.DataFrame, host: Host) -> pl.DataFrame:
     windows = host_windows(gaps)
-    inside = overlaps_ns(windows, calls.rename({"cause": "kind"}), THREAD, _CALL_CAUSES)
-    outside = windows["end_ns"] - windows["start_ns"] - inside.sum_horizontal()
-    recorded = operators.with_columns(pl.lit(True).alias("recorded"))
-    divided = gaps.with_columns(*inside, outside.alias("outside")).join(
+    inside = overlaps_ns(windows, host.calls.rename({"cause": "kind"}), THREAD, _CALL_CAUSES)
+    loads = _outside_calls(windows, host.loading, host.calls)
+    outside = windows["end_ns"] - windows["start_ns"] - inside.sum_horizontal() - loads
+    recorded = host.operators.with_columns(pl.lit(True).alias("recorded"))
+    divided = gaps.with_columns(*inside, loads.alias("loading"), outside.alias("outside")).join(
         recorded, on=_PROCESS, how="left", nulls_equal=True
     )
     between = pl.when(pl.col("recorded"))
@@ -126,6 +127,16 @@ def _host_part(gaps: pl.DataFrame, calls: pl.DataFrame, operators: pl.DataFrame)
         between.then("outside").otherwise(0).alias("framework"),
         between.then(0).otherwise("outside").alias("host_busy"),
     ).drop("outside", "recorded")
+
+
+def _outside_calls(windows: pl.DataFrame, spans: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
+    """For each window, the time inside the spans and in no call."""
+    if not spans.height:
+        return pl.zeros(windows.height, pl.Int64, eager=True)
+    columns = [*THREAD, "start_ns", "end_ns"]
+    either = pl.concat([calls.select(columns), spans.select(columns)])
+    inside: pl.Series = overlap_ns(windows, either, THREAD) - overlap_ns(windows, calls, THREAD)
+    return inside
 
 
 def _device_part(gaps: pl.DataFrame, calls: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:

@@ -20,13 +20,14 @@ from rocm_perf.units import format_count, format_ns, format_share
 _IDLE_SHARE = 0.05  # of the window of all GPUs
 _CAUSE_SHARE = 0.2  # of the idle time
 _FIRST_USE = 0.5  # of the idle time inside calls
-_HOST_CAUSES = ("framework", "host_busy", "host_api")
+_HOST_CAUSES = ("framework", "loading", "host_busy", "host_api")
 
 _EXPLANATIONS: dict[str, str] = {
     "host_sync": "the host waits for it and launches late",
     "host_api": "the host is inside other calls",
     "copy": "it waits for copies",
     "framework": "the framework prepares the next kernel",
+    "loading": "the host loads data",
     "host_busy": "the host does something else",
     "launch_latency": "launches arrive late",
     "event": "a stream waits for another",
@@ -40,6 +41,7 @@ KINDS_OF_CAUSES: dict[str, Kind] = {
     "host_api": "host-bound",
     "copy": "copies",
     "framework": "host-bound",
+    "loading": "host-bound",
     "host_busy": "host-bound",
     "launch_latency": "host-bound",
     "event": "host-bound",
@@ -55,6 +57,7 @@ _REMEDIES: dict[str, str] = {
     "if launches dominate, use a HIP graph.",
     "copy": "Copy asynchronously from pinned memory on a stream of its own, ahead of the kernels that need the data.",
     "framework": "The host is too slow to feed the GPU: torch.compile, HIP graphs (torch.cuda.graph), larger batches.",
+    "loading": "Load ahead of need: more workers, or less to do for each sample on the host.",
     "host_busy": "The program does something else between launches: record ranges (roctx) around its parts to see "
     "what, or let another thread do it.",
     "launch_latency": "Launch ahead of need, several kernels at a time, or capture the loop into a HIP graph.",

@@ -11,6 +11,7 @@ from rocm_perf.analysis.basis.intervals import holes, overlap_ns
 from rocm_perf.analysis.basis.keys import firsts, grouped, groups, ordered, telling
 from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.lead_in import lead_ins
+from rocm_perf.analysis.basis.loading import loading_spans
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
 from rocm_perf.analysis.basis.shared import once_per_trace
@@ -18,6 +19,7 @@ from rocm_perf.analysis.idle.copies_alone import no_kernels
 from rocm_perf.analysis.idle.first_calls import one_off_calls
 from rocm_perf.analysis.idle.gap_causes import (
     CAUSES,
+    Host,
     attribute,
     host_calls,
     host_windows,
@@ -44,13 +46,14 @@ FORMULAS = {
     "gaps.idle_ns": "sum over GPUs of the time between first and last work, and in a step marked by torch's profiler "
     "before the first, in which no kernel and no copy ran",
     "gaps.causes": "from the start of a gap to the return of the call that launched its end: what that thread was in "
-    "(host_sync, copy, host_api; outside of calls framework where operators are recorded, else host_busy); then "
+    "(host_sync, copy, host_api; outside of calls loading in ranges and operators named after it, else framework where "
+    "operators are recorded, else host_busy); then "
     "launch_latency, up to the 90th percentile (at most 3 medians) of launches that found the GPU idle; then, where "
     "a wait for an event was called between the two launches, copy, collective or event while such work of the "
     "process ran elsewhere, and event if nothing ran for more than 10 latencies; else queue_gap. Of these, unrecorded: "
     "5 ms or more in which work was launched, or the host waited for the GPU, and nothing recorded ran",
-    "gaps.long": "gaps of a millisecond or more, and how much of them is framework and host_busy, without operators of "
-    "a framework, unless it loads data there",
+    "gaps.long": "gaps of a millisecond or more, and how much of them is framework, loading and host_busy, without "
+    "operators of a framework, unless it loads data there",
     "gaps.sync_between": "gaps with a synchronising call between the launches on both sides / gaps with known launches",
 }
 
@@ -130,14 +133,8 @@ def gpu_gaps(trace: Trace) -> pl.DataFrame:
 
 
 def _attributed(trace: Trace, level: Level) -> pl.DataFrame:
-    work = launched_work(trace)
-    return attribute(
-        _idle(trace, level),
-        _outermost_calls(trace),
-        work,
-        operators=_processes_with_operators(trace),
-        waits=unrecorded_waits(trace),
-    )
+    host = Host(_outermost_calls(trace), _processes_with_operators(trace), loading_spans(trace))
+    return attribute(_idle(trace, level), host, launched_work(trace), unrecorded_waits(trace))
 
 
 @once_per_trace

@@ -7,13 +7,13 @@ import polars as pl
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
 from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.basis.launched import THREAD
-from rocm_perf.analysis.basis.loading import LOADING
+from rocm_perf.analysis.basis.loading import loading_spans
 from rocm_perf.analysis.basis.passes import timed_rows
 from rocm_perf.analysis.idle.gap_causes import host_windows
 from rocm_perf.model.results.gaps import Cause, LongGaps
 from rocm_perf.model.trace import Trace
 
-OUTSIDE_CALLS: tuple[Cause, ...] = ("framework", "host_busy")
+OUTSIDE_CALLS: tuple[Cause, ...] = ("framework", "loading", "host_busy")
 _LONG_NS = 1_000_000  # no framework takes that long to prepare a launch
 _NAMESPACE = "::"  # of a framework's operators; a program's own blocks, recorded as operators, have none
 
@@ -41,15 +41,10 @@ def _in_operators(trace: Trace, gaps: pl.DataFrame, calls: pl.DataFrame) -> pl.S
 
 def _operators(trace: Trace) -> pl.DataFrame:
     """The outermost operators of the framework, without those of the part of the program that loads data."""
-    name, columns = pl.col("name").str, [*THREAD, "start_ns", "end_ns"]
-    tables = (
-        timed_rows(trace, "ops").filter(pl.col("category") == "operator"),
-        timed_rows(trace, "ranges").filter(~pl.col("on_gpu")),
-    )
+    name, columns = pl.col("name"), [*THREAD, "start_ns", "end_ns"]
+    rows = timed_rows(trace, "ops").filter(pl.col("category") == "operator")
     # Collected before any name is looked at: one filter would look at those of Python frames too.
-    operators, ranges = (rows.select(pl.col("name").cast(pl.String), *columns).collect() for rows in tables)
-    frameworks = operators.filter(named(operators["name"], name.contains(_NAMESPACE)))
+    operators = rows.select(name.cast(pl.String), *columns).collect()
+    frameworks = operators.filter(named(operators["name"], name.str.contains(_NAMESPACE)))
     outermost = disjoint(frameworks.select(columns), THREAD)
-    spans = pl.concat([operators, ranges])
-    loading = spans.filter(named(spans["name"], name.contains(LOADING)))
-    return outermost.filter(overlap_ns(outermost, loading, THREAD) == 0)
+    return outermost.filter(overlap_ns(outermost, loading_spans(trace), THREAD) == 0)

@@ -13,6 +13,7 @@ Cause = Literal[
     "host_api",  # the host was inside another call: launching, allocating, loading a module, compiling
     "copy",  # the host was inside a copying call, or a copy of another stream was awaited
     "framework",  # the host was between calls, in a process whose operators are recorded
+    "loading",  # the host was between calls, inside a range or an operator that is named after the loading of data
     "host_busy",  # the host was between calls, and nothing says what it did
     "launch_latency",  # the launching call had returned, and the GPU had yet to begin
     "event",  # launched, and held back by an event of another stream
@@ -27,6 +28,7 @@ CAUSE_NAMES: dict[str, str] = {
     "host_api": "other host calls",
     "copy": "copies",
     "framework": "framework and Python",
+    "loading": "data loader",
     "host_busy": "host busy elsewhere",
     "launch_latency": "launch latency",
     "event": "event of another stream",

@@ -19,6 +19,7 @@ LOOKS: Mapping[str, str] = {
     "host_api": "fill-2",
     "copy": "fill-4",
     "framework": "fill-7",
+    "loading": "fill-2 faint",
     "host_busy": "fill-7 faint",
     "launch_latency": "fill-5",
     "event": "fill-3",

@@ -23,7 +23,7 @@ from rocm_perf.sim.steps import Step, Workload
 from rocm_perf.sim.timeline import Run
 from rocm_perf.sim.truth import gap_causes
 from tests.sim.strategies import workloads
-from tests.unit.analysis.traces import call, kernel, trace
+from tests.unit.analysis.traces import call, kernel, marked, trace
 from tests.unit.sim.runs import MI300X, run_steps
 
 LATENCY_NS = MI300X.cost_ns("launch_latency")
@@ -276,3 +276,18 @@ def test_every_gap_is_in_its_bin(lengths: list[int]) -> None:
     for row in result.histogram:
         assert row.gaps == sum(row.from_ns <= length < row.to_ns for length in lengths)
     assert result.longest_ns == max(lengths)
+
+
+def test_what_the_host_loads_is_told_apart_from_the_framework() -> None:
+    recording = trace(
+        dispatches=[kernel("a", 0, 10, correlation_id=1), kernel("b", 50, 60, correlation_id=2)],
+        api_calls=[
+            call("hipLaunchKernel", -9, -6, 1),
+            call("hipMalloc", 15, 18),
+            call("hipLaunchKernel", 40, 44, 2),
+        ],
+        ops=[{"name": "aten::stack", "category": "operator", "start_ns": 20, "end_ns": 25}],
+        ranges=[marked("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 12, 30)],
+    )
+    parts = {"loading": 15, "framework": 12, "host_api": 3 + 4, "launch_latency": 6}
+    assert causes_of(gaps(recording)) == parts
