@@ -72,6 +72,7 @@ def traffic_of(totals: Totals) -> Traffic:
 def _facts(kernel: str, totals: Totals, traffic: Traffic, *, device: Device, time_ns: float | None) -> Facts:
     formula = "time / launch"
     time = Quantity(time_ns, "ns", "as given") if time_ns else unavailable("ns", formula, NO_TIME)
+    amounts = tuple(_amounts(totals, traffic, device, time))
     return Facts(
         kernel=kernel,
         gpu=0,
@@ -79,26 +80,29 @@ def _facts(kernel: str, totals: Totals, traffic: Traffic, *, device: Device, tim
         total_ns=round(time_ns or 0),
         dispatches=1,
         time_ns=time,
-        amounts=tuple(_amounts(totals, traffic, device)),
+        amounts=amounts,
+        whole=amounts,
         all_flops=True,
         no_flops="",
         no_bytes=NOT_ALL_BYTES,
     )
 
 
-def _amounts(totals: Totals, traffic: Traffic, device: Device) -> Iterator[Amount]:
+def _amounts(totals: Totals, traffic: Traffic, device: Device, time_ns: Quantity) -> Iterator[Amount]:
     by_ceiling: dict[str, int] = {}
     for one in totals.operations:
         name = f"{one.dtype}{MATRIX if one.unit == 'matrix' else VECTOR}"
         by_ceiling[name] = by_ceiling.get(name, 0) + one.amount
     for name, amount in by_ceiling.items():
         unit = "OP" if name.startswith(INTEGER) else "FLOP"
-        yield Amount(name, amount, Known(EMULATED, unit, OPERATIONS))
+        yield Amount(name, amount, Known(EMULATED, unit, OPERATIONS), time_ns)
     if traffic.least is not None:
         known = Known(EMULATED, "B", COMPULSORY, complete=False)
-        yield Amount(device.memory, traffic.least, known)
+        yield Amount(device.memory, traffic.least, known, time_ns)
     if totals.lds:
-        yield Amount("LDS", totals.lds.bytes, Known(EMULATED, "B", "bytes that LDS accesses ask for"))
+        yield Amount(
+            "LDS", totals.lds.bytes, Known(EMULATED, "B", "bytes that LDS accesses ask for"), time_ns
+        )
 
 
 def _compute_ns(facts: Facts, ceilings: Mapping[str, Ceiling], device: Device) -> Quantity:

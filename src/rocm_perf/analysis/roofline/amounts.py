@@ -42,8 +42,9 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class Work(msgspec.Struct, frozen=True):
-    """`amounts`: one row per dispatch and ceiling; `known` by kernel and ceiling; `all_flops`: kernels whose operations
-    are all known; `reasons`: why the work of a kernel is not; `notes`: assumptions."""
+    """`amounts`: one row per ceiling and dispatch whose work of that kind is known, be it none; `known` by kernel and
+    ceiling; `all_flops`: kernels whose operations are all of known kinds; `reasons`: why the work of a kernel is not;
+    `notes`: assumptions."""
 
     amounts: pl.DataFrame
     known: Mapping[tuple[Key, str], Known] = msgspec.field(default_factory=dict)
@@ -58,6 +59,16 @@ def amounts_of(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 NOTHING = Work(pl.DataFrame(schema=SCHEMA))
+
+
+def with_zeros(rows: pl.DataFrame, one: str, computing: pl.DataFrame) -> pl.DataFrame:
+    """With a row of 0 for every kind of operations that a kernel computes elsewhere, but not here: here is each `one`
+    (and gpu and kernel) of `computing`, all of whose operations are known."""
+    place = [one, "gpu", "kernel"]
+    kinds = rows.filter(~pl.col("ceiling").cast(pl.String).is_in(LEVELS))
+    each = computing.join(kinds.select("gpu", "kernel", "ceiling").unique(), on=["gpu", "kernel"])
+    none = each.join(kinds, on=[*place, "ceiling"], how="anti").with_columns(amount=pl.lit(0.0))
+    return pl.concat([rows, none.select(rows.columns)]) if none.height else rows
 
 
 def merged(works: Iterable[Work]) -> Work:

@@ -4,7 +4,6 @@ GPU, else from operator shapes."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 import polars as pl
@@ -13,7 +12,7 @@ from rocm_perf.analysis.basis.passes import dispatches_by_kernel
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.analysis.operators.tree import has_operators, operator_tree
-from rocm_perf.analysis.roofline.amounts import SCHEMA, SHAPES, Key, Work, filled
+from rocm_perf.analysis.roofline.amounts import SCHEMA, Key, Work, filled
 from rocm_perf.analysis.roofline.ceilings import ceilings
 from rocm_perf.analysis.roofline.counted import (
     ALL_BYTES,
@@ -26,9 +25,10 @@ from rocm_perf.analysis.roofline.counted import (
 from rocm_perf.analysis.roofline.devices import Device, devices, on_device
 from rocm_perf.analysis.roofline.direct import OCCUPANCY, direct_percents
 from rocm_perf.analysis.roofline.emulated import emulated_work
-from rocm_perf.analysis.roofline.points import Amount, Facts, kernel_roofline
+from rocm_perf.analysis.roofline.means import TIME, Means, means
+from rocm_perf.analysis.roofline.points import Facts, kernel_roofline
 from rocm_perf.analysis.roofline.shapes import shaped_work
-from rocm_perf.analysis.roofline.times import MEDIAN, NO_TIMES, OTHER_PASS, Times, times
+from rocm_perf.analysis.roofline.times import NO_TIMES, Times, times
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.arch.metrics import MetricTable, quantity
 from rocm_perf.model.machine_ceilings import MATRIX, VECTOR, MachineCeilings
@@ -120,20 +120,23 @@ def _gpus(known: tuple[Device, ...], peaks: Ceilings) -> tuple[RooflineGpu, ...]
 
 
 def _kernels(recording: _Recording, work: Work) -> tuple[KernelRoofline, ...]:
-    amounts, timing = _means(work), _timing(recording.times, work)
+    known, timing = means(work, recording.times), _timing(recording.times)
     spreads = _spreads(work, recording.times, recording.ceilings)
     direct = direct_percents(recording.trace, recording.devices)
     rows = []
     for key, (count, total) in _calls(recording, work).items():
         place, kernel = key
+        of_kernel = known.get(key, Means())
+        most = max(of_kernel.amounts, key=lambda amount: amount.dispatches, default=None)
         facts = Facts(
             kernel=kernel,
             gpu=place,
             calls=count,
             total_ns=total,
-            dispatches=max((of for _, of in amounts.get(key, ())), default=0),
-            time_ns=timing.get(key, unavailable("ns", "time of a dispatch", NO_TIMES)),
-            amounts=[amount for amount, _ in amounts.get(key, ())],
+            dispatches=most.dispatches if most else 0,
+            time_ns=most.time_ns if most else timing.get(key, unavailable("ns", TIME, NO_TIMES)),
+            amounts=of_kernel.amounts,
+            whole=of_kernel.whole,
             all_flops=key in work.all_flops,
             no_flops=_why_not(ALL_FLOPS, recording, place, work.reasons.get(key)),
             no_bytes=_why_not(ALL_BYTES, recording, place, work.reasons.get(key)),
@@ -170,65 +173,15 @@ def _calls(recording: _Recording, work: Work) -> dict[Key, tuple[int, int]]:
     return totals | {key: (0, 0) for key, _ in work.known if key not in totals}
 
 
-def _means(work: Work) -> dict[Key, list[tuple[Amount, int]]]:
-    """Amounts of a dispatch, and of how many each is the mean. By shapes, a call may have none of a kind of work."""
-    table = work.amounts.group_by("gpu", "kernel", "ceiling", maintain_order=True).agg(
-        pl.col("amount").sum(), pl.len().alias("rows")
-    )
-    rows = [
-        ((gpu, kernel), ceiling, amount, count) for gpu, kernel, ceiling, amount, count in table.iter_rows()
-    ]
-    called: dict[Key, int] = {}
-    for key, ceiling, _, count in rows:
-        if work.known[key, ceiling].basis == SHAPES:
-            called[key] = max(count, called.get(key, 0))
-    means: dict[Key, list[tuple[Amount, int]]] = {}
-    for key, ceiling, amount, count in rows:
-        known = work.known[key, ceiling]
-        of = called[key] if known.basis == SHAPES else count
-        means.setdefault(key, []).append((Amount(ceiling, amount / of, known), of))
-    return means
-
-
-def _timing(clock: Times, work: Work) -> dict[Key, Quantity]:
-    """The mean time of the dispatches whose work is known; the kernel's median where those are unknown."""
-    own = clock.by_kernel(
-        pl.col("duration_ns").mean().alias("mean"), pl.col("duration_ns").median().alias("median"), pl.len()
-    )
-    matched = work.amounts.select("gpu", "kernel", "slot").unique()
-    with_work = (
-        matched.join(clock.timed.select("slot", "duration_ns"), on="slot", how="left")
-        .group_by("gpu", "kernel")
-        .agg(
-            pl.col("duration_ns").mean().alias("same"),
-            pl.col("duration_ns").is_null().any().alias("unmatched"),
-            pl.len().alias("known"),
-        )
-    )
-    elsewhere = {key for (key, _), known in work.known.items() if known.pass_id not in (None, clock.number)}
-    table = own.join(with_work, on=["gpu", "kernel"], how="left", nulls_equal=True)
+def _timing(clock: Times) -> dict[Key, Quantity]:
+    """The mean time of all dispatches of each kernel."""
+    table = clock.by_kernel(pl.col("duration_ns").mean().alias("mean"), pl.len())
     return {
-        (row["gpu"], row["kernel"]): _time(row, clock, (row["gpu"], row["kernel"]) in elsewhere)
-        for row in table.iter_rows(named=True)
+        (gpu, kernel): Quantity(
+            value=mean, unit="ns", formula=f"mean of {clock.basis}", inputs={"dispatches": count}
+        )
+        for gpu, kernel, mean, count in table.iter_rows()
     }
-
-
-def _time(row: Mapping[str, Any], clock: Times, counted_elsewhere: bool) -> Quantity:
-    if row["unmatched"]:
-        return Quantity(
-            value=row["median"],
-            unit="ns",
-            formula=MEDIAN.format(number=clock.number),
-            inputs={"dispatches": row["len"]},
-        )
-    basis = OTHER_PASS.format(number=clock.number) if counted_elsewhere else clock.basis
-    if row["same"] is not None:
-        return Quantity(
-            value=row["same"], unit="ns", formula=f"mean of {basis}", inputs={"dispatches": row["known"]}
-        )
-    return Quantity(
-        value=row["mean"], unit="ns", formula=f"mean of {basis}", inputs={"dispatches": row["len"]}
-    )
 
 
 def _spreads(work: Work, clock: Times, peaks: Ceilings) -> dict[Key, Spread]:

@@ -8,7 +8,16 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.names import normalised
-from rocm_perf.analysis.roofline.amounts import EMULATED, NOTHING, ON_CHIP, Key, Known, Work, amounts_of
+from rocm_perf.analysis.roofline.amounts import (
+    EMULATED,
+    NOTHING,
+    ON_CHIP,
+    Key,
+    Known,
+    Work,
+    amounts_of,
+    with_zeros,
+)
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.times import ID, Times
 from rocm_perf.model.trace import Trace
@@ -39,11 +48,12 @@ def emulated_work(trace: Trace, known: tuple[Device, ...], times: Times) -> Work
         .join(launched, on=["gpu", "kernel", *_SHAPE], how="inner")
         .unique(["slot", "ceiling"], keep="first", maintain_order=True)
     )
+    amounts = amounts_of(rows)
     works = rows.unique(["gpu", "kernel", "ceiling"], keep="first", maintain_order=True)
     placed = {(gpu, kernel) for gpu, kernel in works.select("gpu", "kernel").iter_rows()}
     others = {(gpu, kernel): row for gpu, kernel, row, _ in named.iter_rows() if (gpu, kernel) not in placed}
     return Work(
-        amounts=amounts_of(rows),
+        amounts=with_zeros(amounts, "slot", amounts.select("slot", "gpu", "kernel").unique()),
         known=dict(_facts(works)),
         all_flops=frozenset(placed),
         reasons={

@@ -20,17 +20,32 @@ _TFLOPS, _TBYTES = "FLOPs / time / 1000", "bytes / time / 1000"
 _INTENSITY = "FLOPs / bytes"
 _PERCENT = "100 * amount / ceiling / time"
 _OF_ROOF = "100 * least time at the ceilings / time; dtypes of one unit add up, the largest of units and levels counts"
+_APART = "no dispatch has both its operations and its bytes known"
 _ROOF = "FLOPs / least time at the ceilings / 1000"
 AT_LEAST_FLOPS = "at least:"  # before the reason why some operations are not among the FLOPs
 NO_CEILING = "no peak of {name} is known for {gpu}"
 
 
 class Amount(msgspec.Struct, frozen=True):
-    """A kind of work as a mean over dispatches."""
+    """A kind of work as a mean over the dispatches of which it is known, with their time."""
 
     ceiling: str
     value: float
     known: Known
+    time_ns: Quantity
+    dispatches: int = 1
+    few: str | None = None  # that they take little of the kernel's time
+
+    @property
+    def doubt(self) -> str | None:
+        return _both(self.known.doubt, self.few)
+
+    @property
+    def quantity(self) -> Quantity:
+        known = self.known
+        return Quantity(
+            value=self.value, unit=known.unit, formula=known.formula, inputs=known.inputs, doubt=self.doubt
+        )
 
     @property
     def is_level(self) -> bool:
@@ -38,7 +53,8 @@ class Amount(msgspec.Struct, frozen=True):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """Everything that is known of one kernel."""
+    """Everything that is known of one kernel. `whole`: its amounts over the dispatches of which all of them are known,
+    which alone may be related to each other."""
 
     kernel: str
     gpu: int
@@ -47,6 +63,7 @@ class Facts(msgspec.Struct, frozen=True):
     dispatches: int
     time_ns: Quantity
     amounts: Sequence[Amount]
+    whole: Sequence[Amount]
     all_flops: bool
     no_flops: str  # why some operations are not known
     no_bytes: str
@@ -57,14 +74,18 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 def kernel_roofline(facts: Facts, device: Device, ceilings: Mapping[str, Ceiling]) -> KernelRoofline:
-    flops, moved = _flops(facts), _moved(facts, device)
-    work = tuple(_part(amount, facts, flops, device, ceilings) for amount in facts.amounts)
+    flops, moved = _flops(facts, facts.amounts), _moved(facts, device)
+    work = tuple(_part(amount, facts, device, ceilings) for amount in facts.amounts)
     percents = [*_percents(work, ceilings), *_direct(facts, work)]
     bases = list(dict.fromkeys(part.basis for part in work)) or (
         ["ncu's own percentages"] if percents else []
     )
     result = verdict(percents, list(_missing(facts, device, ceilings, work)), SHAPES in bases)
     of_roof = _of_roof(percents, result.reason)
+    compute_ns, memory_ns = (
+        _time_of(_computing(facts.amounts), facts),
+        _time_of(_memory(facts, device), facts),
+    )
     return KernelRoofline(
         kernel=facts.kernel,
         short_name=short_name(facts.kernel),
@@ -77,10 +98,10 @@ def kernel_roofline(facts: Facts, device: Device, ceilings: Mapping[str, Ceiling
         work=work,
         flops=flops,
         bytes=moved,
-        operational_intensity=_ratio(flops, moved, "FLOP/B", _INTENSITY),
-        tflops=_rate(flops, facts.time_ns, "TFLOP/s", _TFLOPS, _doubts(work, "compute")),
-        tbytes=_rate(moved, facts.time_ns, "TB/s", _TBYTES, _doubts(work, "memory")),
-        roof=_roof(flops, facts.time_ns, of_roof),
+        operational_intensity=_intensity(facts, device.memory, moved),
+        tflops=_rate(flops, compute_ns, "TFLOP/s", _TFLOPS, _doubts(work, "compute")),
+        tbytes=_rate(moved, memory_ns, "TB/s", _TBYTES, _doubts(work, "memory")),
+        roof=_roof(facts, device, ceilings, of_roof),
         percent_of_roof=of_roof,
         position=result.binding.position if result.binding else None,
         regime=result.regime,
@@ -91,50 +112,73 @@ def kernel_roofline(facts: Facts, device: Device, ceilings: Mapping[str, Ceiling
     )
 
 
-def _flops(facts: Facts) -> Quantity:
-    parts = [amount for amount in facts.amounts if amount.known.unit == "FLOP"]
+def _computing(amounts: Sequence[Amount]) -> list[Amount]:
+    return [amount for amount in amounts if amount.known.unit == "FLOP"]
+
+
+def _memory(facts: Facts, device: Device) -> list[Amount]:
+    return [amount for amount in facts.amounts if amount.ceiling == device.memory]
+
+
+def _time_of(amounts: Sequence[Amount], facts: Facts) -> Quantity:
+    """The time of the dispatches of which these amounts are known."""
+    most = max(amounts, key=lambda amount: amount.dispatches, default=None)
+    return most.time_ns if most else facts.time_ns
+
+
+def _flops(facts: Facts, amounts: Sequence[Amount]) -> Quantity:
+    parts = _computing(amounts)
     formula = "sum over dtypes, mean over dispatches"
     if not parts:
         if facts.all_flops:
             return Quantity(0, "FLOP", "its operator computes no floating-point numbers")
         return unavailable("FLOP", formula, facts.no_flops)
-    doubt = None if facts.all_flops else f"{AT_LEAST_FLOPS} {facts.no_flops}"
+    doubts = [
+        None if facts.all_flops else f"{AT_LEAST_FLOPS} {facts.no_flops}",
+        *(part.few for part in parts),
+    ]
     inputs = {amount.ceiling: amount.value for amount in parts}
-    return Quantity(value=sum(inputs.values()), unit="FLOP", formula=formula, inputs=inputs, doubt=doubt)
+    return Quantity(
+        value=sum(inputs.values()), unit="FLOP", formula=formula, inputs=inputs, doubt=_both(*doubts)
+    )
 
 
 def _moved(facts: Facts, device: Device) -> Quantity:
-    for amount in facts.amounts:
-        if amount.ceiling == device.memory:
-            known = amount.known
-            return Quantity(
-                value=amount.value, unit="B", formula=known.formula, inputs=known.inputs, doubt=known.doubt
-            )
+    for amount in _memory(facts, device):
+        return amount.quantity
     return unavailable("B", "bytes of the device memory", facts.no_bytes)
 
 
-def _part(
-    amount: Amount, facts: Facts, flops: Quantity, device: Device, ceilings: Mapping[str, Ceiling]
-) -> WorkPart:
-    known = amount.known
-    quantity = Quantity(
-        value=amount.value, unit=known.unit, formula=known.formula, inputs=known.inputs, doubt=known.doubt
-    )
+def _intensity(facts: Facts, level: str, moved: Quantity) -> Quantity:
+    """FLOPs for each byte of a level, of the dispatches of which both are known."""
+    flops = _flops(facts, facts.amounts)
+    if facts.amounts and not facts.whole and flops.known and moved.known:
+        return unavailable("FLOP/B", _INTENSITY, _APART)
+    for amount in facts.whole:
+        if amount.ceiling == level:
+            return _ratio(_flops(facts, facts.whole), amount.quantity, "FLOP/B", _INTENSITY)
+    return _ratio(flops, moved, "FLOP/B", _INTENSITY)
+
+
+def _part(amount: Amount, facts: Facts, device: Device, ceilings: Mapping[str, Ceiling]) -> WorkPart:
+    quantity = amount.quantity
     ceiling = ceilings.get(amount.ceiling)
-    percent = _percent(amount, facts.time_ns, ceiling, device)
-    unit = "TB/s" if amount.is_level else f"T{known.unit}/s"
+    percent = _percent(amount, ceiling, device)
+    unit = "TB/s" if amount.is_level else f"T{amount.known.unit}/s"
     return WorkPart(
         ceiling=amount.ceiling,
         kind="memory" if amount.is_level else "compute",
         amount=quantity,
-        rate=_rate(quantity, facts.time_ns, unit, "amount / time / 1000", percent.doubt),
-        intensity=_ratio(flops, quantity, "FLOP/B", _INTENSITY) if amount.is_level else None,
+        rate=_rate(quantity, amount.time_ns, unit, "amount / time / 1000", percent.doubt),
+        intensity=_intensity(facts, amount.ceiling, quantity) if amount.is_level else None,
         percent_of_ceiling=percent,
-        basis=known.basis,
+        basis=amount.known.basis,
+        dispatches=amount.dispatches,
     )
 
 
-def _percent(amount: Amount, time: Quantity, ceiling: Ceiling | None, device: Device) -> Quantity:
+def _percent(amount: Amount, ceiling: Ceiling | None, device: Device) -> Quantity:
+    time = amount.time_ns
     if time.value is None:
         return unavailable("%", _PERCENT, time.unavailable or "")
     if ceiling is None or not ceiling.rate.value:
@@ -146,8 +190,13 @@ def _percent(amount: Amount, time: Quantity, ceiling: Ceiling | None, device: De
     value = amount.value / (ceiling.rate.value * 1000) / time.value * 100
     inputs = {"amount": amount.value, "ceiling": ceiling.rate.value, "time_ns": time.value}
     above = _why_above(amount, device, ceiling, value) if value > 100 else None
-    doubts = [text for text in (above, amount.known.doubt, ceiling.rate.doubt) if text]
-    return Quantity(value=value, unit="%", formula=_PERCENT, inputs=inputs, doubt="; ".join(doubts) or None)
+    doubt = _both(above, amount.doubt, ceiling.rate.doubt)
+    return Quantity(value=value, unit="%", formula=_PERCENT, inputs=inputs, doubt=doubt)
+
+
+def _both(*doubts: str | None) -> str | None:
+    """All of these doubts, each once."""
+    return "; ".join(dict.fromkeys(text for text in doubts if text)) or None
 
 
 def _why_above(amount: Amount, device: Device, ceiling: Ceiling, percent: float) -> str:
@@ -255,15 +304,21 @@ def _of_roof(percents: Sequence[Percent], reason: str) -> Quantity:
     return Quantity(value=most.value, unit="%", formula=_OF_ROOF, inputs=inputs, doubt=most.doubt)
 
 
-def _roof(flops: Quantity, time: Quantity, of_roof: Quantity) -> Quantity:
+def _roof(facts: Facts, device: Device, ceilings: Mapping[str, Ceiling], of_roof: Quantity) -> Quantity:
+    """Of the dispatches of which everything is known."""
+    flops, time = _flops(facts, facts.amounts), _time_of(facts.whole, facts)
     for part in (flops, time, of_roof):
         if part.value is None:
             return unavailable("TFLOP/s", _ROOF, part.unavailable or "")
-    if not of_roof.value:
+    if facts.amounts and not facts.whole:
+        return unavailable("TFLOP/s", _ROOF, _APART)
+    work = tuple(_part(amount, facts, device, ceilings) for amount in facts.whole)
+    percent = max((one.value for one in (*_percents(work, ceilings), *_direct(facts, work))), default=0)
+    if not percent:
         return unavailable("TFLOP/s", _ROOF, "it neither computes nor moves anything")
-    least = float(of_roof.value) / 100 * float(time.value or 0)
-    inputs = {"FLOPs": flops.value or 0, "least_ns": least}
-    return Quantity(value=(flops.value or 0) / least / 1000, unit="TFLOP/s", formula=_ROOF, inputs=inputs)
+    least = percent / 100 * float(time.value or 0)
+    inputs = {"FLOPs": _flops(facts, facts.whole).value or 0, "least_ns": least}
+    return Quantity(value=inputs["FLOPs"] / least / 1000, unit="TFLOP/s", formula=_ROOF, inputs=inputs)
 
 
 def _doubts(work: Sequence[WorkPart], kind: str) -> str | None:

@@ -19,7 +19,7 @@ from rocm_perf.analysis.operators.tree import OperatorTree
 from rocm_perf.analysis.operators.work import Work as OperatorWork
 from rocm_perf.analysis.operators.work import launched_work, operator_work
 from rocm_perf.analysis.operators.work.division import asked_gradient, beside, share
-from rocm_perf.analysis.roofline.amounts import MEMORY, NOTHING, SCHEMA, SHAPES, Key, Known, Work
+from rocm_perf.analysis.roofline.amounts import MEMORY, NOTHING, SCHEMA, SHAPES, Key, Known, Work, with_zeros
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.times import ID, Times
 from rocm_perf.model.machine_ceilings import MATRIX, VECTOR
@@ -188,8 +188,12 @@ def _rows(distinct: pl.DataFrame, calls: list[_Call], known: tuple[Device, ...])
         )
         for ceiling, amount in _parts(call, known[gpu].memory)
     ]
-    return pl.DataFrame(
-        rows, {"call": pl.UInt32, **{name: SCHEMA[name] for name in list(SCHEMA)[:4]}}, orient="row"
+    schema = {"call": pl.UInt32, **{name: SCHEMA[name] for name in list(SCHEMA)[:4]}}
+    computing = distinct.filter(pl.Series([call.flops.known for call in calls], dtype=pl.Boolean))
+    return with_zeros(
+        pl.DataFrame(rows, schema, orient="row"),
+        "call",
+        computing.select(pl.col(name).cast(schema[name]) for name in ("call", "gpu", "kernel")),
     )
 
 
@@ -223,10 +227,13 @@ def _formula(texts: set[str]) -> str:
 
 
 def _with_all_flops(distinct: pl.DataFrame, calls: list[_Call]) -> frozenset[Key]:
-    """The kernels some of whose calls have known operations."""
-    keys = distinct.select("gpu", "kernel").iter_rows()
+    """The kernels that compute something known, and those of which it is known of every call that they do not."""
+    each = list(zip(distinct.select("gpu", "kernel").iter_rows(), calls, strict=True))
+    unknown = {(gpu, kernel) for (gpu, kernel), call in each if not call.flops.known}
     return frozenset(
-        (gpu, kernel) for (gpu, kernel), call in zip(keys, calls, strict=True) if call.flops.known
+        (gpu, kernel)
+        for (gpu, kernel), call in each
+        if call.flops.known and (call.ceiling is not None or (gpu, kernel) not in unknown)
     )
 
 

@@ -41,15 +41,17 @@ class RooflineGpu(msgspec.Struct, frozen=True):
 
 
 class WorkPart(msgspec.Struct, frozen=True):
-    """One kind of work of a kernel, as a mean over its dispatches: operations of a dtype, or bytes of a level."""
+    """One kind of work of a kernel, as a mean over the dispatches of which it is known: operations of a dtype, or bytes
+    of a level."""
 
     ceiling: str
     kind: Literal["compute", "memory"]
     amount: Quantity  # FLOP, OP or B
     rate: Quantity  # achieved: TFLOP/s, TOP/s or TB/s
-    intensity: Quantity | None  # of a level: all FLOPs / its bytes
+    intensity: Quantity | None  # of a level: all FLOPs / its bytes, of the dispatches of which all is known
     percent_of_ceiling: Quantity
     basis: str  # "counters", "analytical from shapes"
+    dispatches: int  # of which it is known
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -63,7 +65,8 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class KernelRoofline(msgspec.Struct, frozen=True):
-    """One kernel on GPUs of one model. Amounts and time are means over the dispatches whose work is known."""
+    """One kernel on GPUs of one model. Amounts and rates are means over the dispatches of which each is known, the time
+    over those of which most is."""
 
     kernel: str
     short_name: str
@@ -71,7 +74,7 @@ class KernelRoofline(msgspec.Struct, frozen=True):
     calls: int
     total_ns: int
     basis: str
-    dispatches: int  # with known work
+    dispatches: int  # of which most of its work is known; of how many each kind is, is said in `work`
     time_ns: Quantity
     work: tuple[WorkPart, ...]
     flops: Quantity

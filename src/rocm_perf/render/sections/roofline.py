@@ -43,6 +43,10 @@ _KERNEL_COLUMNS: Columns[KernelRoofline] = (
     code("kernel", lambda row: row.short_name, lambda row: row.kernel),
 )
 _BASIS: Column[KernelRoofline] = text("basis", lambda row: row.basis)
+_OF_KERNEL: Column[KernelRoofline] = text("known for", lambda row: _known_for(row.dispatches, row))
+_OF_PART: Column[tuple[KernelRoofline, WorkPart]] = text(
+    "known for", lambda row: _known_for(row[1].dispatches, row[0])
+)
 _PART_COLUMNS: Columns[tuple[KernelRoofline, WorkPart]] = (
     explained("rate", _with_unit, lambda row: row[1].rate),
     explained("% of peak", rate, lambda row: row[1].percent_of_ceiling),
@@ -92,6 +96,8 @@ def roofline_section(document: Document, top: int) -> Section:
         return Section("Roofline", unavailable=reason)
     parts = [(row, part) for row in known[:top] for part in row.work]
     basis = (_BASIS,) if len({row.basis for row in known}) > 1 else ()
+    in_part = any(_known_for(part.dispatches, row) for row, part in parts)
+    of_kernel, of_part = ((_OF_KERNEL,), (_OF_PART,)) if in_part else ((), ())
     return Section(
         "Roofline",
         lines=(
@@ -99,12 +105,17 @@ def roofline_section(document: Document, top: int) -> Section:
             *_unknown(roofline.kernels),
         ),
         grids=(
-            *grids("Kernels", known, (*_KERNEL_COLUMNS, *basis), top),
-            *grids("Work by dtype and level of memory", parts, _PART_COLUMNS),
+            *grids("Kernels", known, (*_KERNEL_COLUMNS, *basis, *of_kernel), top),
+            *grids("Work by dtype and level of memory", parts, (*_PART_COLUMNS, *of_part)),
             *(grid for gpu in roofline.gpus for grid in _peaks(gpu)),
         ),
         notes=tuple(dict.fromkeys(_notes(roofline, known[:top]))),
     )
+
+
+def _known_for(dispatches: int, row: KernelRoofline) -> str:
+    """Of how many dispatches the work is known, where not of all."""
+    return f"{dispatches:,} of {row.calls:,}" if dispatches < row.calls else ""
 
 
 def _unknown(kernels: Sequence[KernelRoofline]) -> Iterator[str]:

@@ -392,6 +392,42 @@ def test_calls_of_two_dtypes_share_the_time_of_both() -> None:
     assert kernel.flops.value == 2 * 64**3
 
 
+_F16 = '["c10::Half", "c10::Half"]'
+
+
+def calls(*made: tuple[str, str, str, int], kernel: str = "Cijk_mm") -> KernelRoofline:
+    """One kernel that several calls launch, each given as operator, shapes, dtypes and the time of the dispatch."""
+    rows = [
+        {"name": name, "category": "operator", "start_ns": 100 * n, "end_ns": 100 * n + 50, "op_id": n, "pid": 1,
+         "tid": 1, "shapes": shapes, "dtypes": dtypes}
+        for n, (name, shapes, dtypes, _) in enumerate(made)
+    ]  # fmt: skip
+    launches = [
+        call("hipLaunchKernel", 100 * n + 10, 100 * n + 11, n, pid=1, tid=1) for n in range(len(made))
+    ]
+    ran = [dispatch(n, made[n][3], name=kernel, correlation_id=n) for n in range(len(made))]
+    (found,) = roofline(trace(agents=[MI300X], ops=rows, api_calls=launches, dispatches=ran)).kernels
+    return found
+
+
+def test_work_that_is_known_of_some_dispatches_is_divided_by_those() -> None:
+    """Of the third call neither FLOPs nor bytes are known: it counts neither as work nor as time."""
+    product = ("aten::mm", "[[512, 512], [512, 512]]", _F16, 10_000)
+    kernel = calls(product, product, ("aten::frobnicate", "[[8]]", '["float"]', 70_000))
+    assert (kernel.dispatches, kernel.calls) == (2, 3)
+    assert kernel.flops.value == 2 * 512**3
+    assert kernel.tflops.value == pytest.approx(2 * 512**3 / 10_000 / 1000)
+    assert kernel.tflops.doubt == "known for 2 of 3 dispatches, 22.2 % of its time"
+
+
+def test_no_operations_are_not_unknown_operations() -> None:
+    """Integers have none, and of an operator without a formula nobody knows."""
+    whole = ("aten::add", "[[64, 64], [64, 64]]", '["long int", "long int"]', 10_000)
+    unknown = ("aten::frobnicate", "[[8]]", '["float"]', 10_000)
+    assert calls(whole, whole).flops.value == 0
+    assert calls(whole, unknown).flops.unavailable == "no formula for aten::frobnicate"
+
+
 def test_half_precision_elementwise_work_is_done_in_f32() -> None:
     kernel = called("aten::add", "[[64, 64], [64, 64]]", '["c10::Half", "c10::Half"]')
     assert [row.ceiling for row in kernel.work] == ["HBM", "f32 vector"]

@@ -60,6 +60,7 @@ def point(kernel_name: str, flops: float, tflops: float) -> KernelRoofline:
         intensity=None,
         percent_of_ceiling=unknown,
         basis="analytical from shapes",
+        dispatches=6,
     )
     return KernelRoofline(
         kernel=kernel_name,

@@ -44,6 +44,7 @@ def kernel(name: str, intensity: float, tflops: float, *, gpu: int = 0, uses: st
         intensity=None,
         percent_of_ceiling=known(1),
         basis="counters",
+        dispatches=1,
     )
     return KernelRoofline(
         kernel=name,

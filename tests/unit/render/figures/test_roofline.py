@@ -49,6 +49,7 @@ def kernel(
         intensity=None,
         percent_of_ceiling=value(1),
         basis="counters",
+        dispatches=2,
     )
     return KernelRoofline(
         kernel=name,

@@ -147,8 +147,15 @@ def _below_peak(subject: Subject, points: Sequence[KernelRoofline], document: Do
         counted=_is_counted(point),
         least=_is_least(point),
         bound=_bound(point),
-        says=f"{subject.pronoun} {reaches} of {roof} ({point.basis})",
+        says=f"{subject.pronoun} {reaches} of {roof} ({point.basis}{_known_for(point)})",
     )
+
+
+def _known_for(point: KernelRoofline) -> str:
+    """Of how many dispatches what it is near to is known, where not of all."""
+    parts = (part.dispatches for part in point.work if f"({part.ceiling})" in (point.position or ""))
+    known = next(parts, point.calls)
+    return f", known for {known:,} of {point.calls:,} dispatches" if known < point.calls else ""
 
 
 def _is_near(reached: float, point: KernelRoofline, document: Document) -> bool:
