@@ -14,6 +14,7 @@ from rocm_perf.analysis.idle.long_gaps import OUTSIDE_CALLS
 from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
 from rocm_perf.analysis.path.wrappers import sync_wrappers
+from rocm_perf.analysis.time.slivers import SHORT_NS
 from rocm_perf.analysis.verdict.recurring import ALLOCATION, long_pauses_ns, recurring_idle, too_few
 from rocm_perf.analysis.verdict.servers import serving_remedy
 from rocm_perf.analysis.verdict.setting import Setting
@@ -142,12 +143,20 @@ def _host_words(run: Run, finding: Finding) -> tuple[str, str]:
     of_step = f"{format_count(round(per_step), 'kernel')} a step, " if per_step else ""
     rhythm = f"{of_step}one kernel every {format_ns(every_ns)}, each runs {format_ns(each_ns)}"
     if mostly_between_queued(run):
-        return f"The gaps between short kernels add up: {rhythm}", _between_queued_remedy(run.setting)
+        which = "short kernels" if mostly_short(run.document) else "kernels"
+        return f"The gaps between {which} add up: {rhythm}", _between_queued_remedy(run.setting)
     title = f"The host launches too slowly: {rhythm}"
     if too_few(run.document):
         return title, _TOO_FEW.format(format_count(kernels, "kernel"))
     waits = waits_first(run.graph, run.document.judged_steps, run.setting)
     return title, waits + (serving_remedy(run.trace, run.setting) or _launch_remedy(run.setting))
+
+
+def mostly_short(document: Document) -> bool:
+    """Whether most gaps are beside short kernels: each kernel has one, however long it runs."""
+    spots = document.hotspots
+    usual = ((spot.mean_ns if spot.median_ns is None else spot.median_ns, spot.calls) for spot in spots.rows)
+    return 2 * sum(calls for length, calls in usual if length < SHORT_NS) >= spots.dispatches
 
 
 def mostly_between_queued(run: Run) -> bool:
@@ -158,7 +167,7 @@ def mostly_between_queued(run: Run) -> bool:
 
 def _between_queued_remedy(setting: Setting) -> str:
     graphs = "" if setting.uses_graphs else f", or replay them as a {setting.graph}, which shortens the gaps"
-    return f"Fuse short kernels, or give each more work (a larger batch){graphs}: they are launched in time."
+    return f"Fuse neighbouring kernels, or give each more work (a larger batch){graphs}: they are launched in time."
 
 
 def _inside_calls(run: Run, finding: Finding) -> tuple[str, str]:

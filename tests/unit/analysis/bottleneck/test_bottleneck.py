@@ -113,6 +113,25 @@ def test_a_kernel_as_short_as_an_empty_one() -> None:
     assert says(kernel, "short") == "it takes 2.50 us; the shortest dispatch of the recording takes 2.00 us"
 
 
+def test_many_tiny_dispatches_do_not_make_a_kernel_short_whose_time_is_in_long_ones() -> None:
+    """Ninety dispatches of 2 us, the shortest there are, and ten of 1 ms."""
+    ran = [dispatch(304, 2_000 if n < 90 else 1_000_000, dispatch_id=n) for n in range(100)]
+    (kernel,) = bottlenecks(trace(agents=[MI300X], dispatches=ran)).kernels
+    assert kernel.label is None
+    short = next(row.value for row in kernel.evidence if row.name == "short")
+    assert short == pytest.approx(2_000 * 100 / 10_180_000)
+
+
+@pytest.mark.parametrize(("long_ones", "brief"), [(1, True), (10, False)])
+def test_a_kernel_is_brief_where_half_of_its_time_passes_in_short_dispatches(
+    long_ones: int, brief: bool
+) -> None:
+    lengths = [6_000] * 90 + [100_000] * long_ones
+    ran = [dispatch(304, length, dispatch_id=n) for n, length in enumerate(lengths)]
+    (kernel,) = bottlenecks(trace(agents=[MI300X], dispatches=ran)).kernels
+    assert ("brief" in {row.name for row in kernel.evidence}) == brief
+
+
 def test_no_floor_is_seen_where_every_dispatch_is_long() -> None:
     (kernel,) = bottlenecks(trace(agents=[MI300X], dispatches=[dispatch(304, 6000)])).kernels
     assert [row.name for row in kernel.evidence] == ["empty_units", "brief"]

@@ -34,7 +34,7 @@ class Case(msgspec.Struct, frozen=True):
         """The name of the measurement that points to the cause, where one alone does."""
         if self._launched_by_runtime or self.subject.main is None:
             return "streams"
-        return self.subject.main.because
+        return self.subject.main.because if self.subject.label else None
 
     @property
     def label(self) -> Label | None:

@@ -21,6 +21,7 @@ from rocm_perf.analysis.verdict.kernels.words import (
 )
 from rocm_perf.model.results.bottleneck import Rival
 from rocm_perf.model.results.roofline import KernelRoofline
+from rocm_perf.model.results.times import Hotspot
 from rocm_perf.units import format_bytes, format_count, format_ns
 
 _SHORT_NS = 10_000  # a dispatch this short ends before the memory of a large GPU is busy
@@ -183,17 +184,22 @@ def _in_full(subject: Subject) -> Iterator[str]:
 
 def _too_short(subject: Subject) -> Iterator[str]:
     """That its dispatches are too few and too short to judge."""
-    usual = subject.spots[0].median_ns
-    if usual and usual < _SHORT_NS and subject.total_ns < 1000 * _SHORT_NS:
-        yield TOO_SHORT.format(format_ns(usual))
+    spot = subject.spots[0]
+    short = spot.mean_ns < _SHORT_NS and not _slowest_is_weighty(spot)
+    if spot.median_ns and short and subject.total_ns < 1000 * _SHORT_NS:
+        yield TOO_SHORT.format(format_ns(spot.mean_ns))
 
 
 def _slow_dispatch(subject: Subject) -> Iterator[str]:
     """A dispatch that is so much slower than the others that it is another case."""
     spot = subject.spots[0]
-    slowest, usual = spot.max_ns, spot.median_ns
-    if slowest and usual and slowest >= _SPREAD * usual and slowest - usual >= _WEIGHTY * spot.total_ns:
+    if spot.max_ns and spot.median_ns and _slowest_is_weighty(spot):
         yield (
-            f"its slowest dispatch takes {format_ns(slowest)}, half of them {format_ns(usual)} or less: a first call "
-            "with cold caches, or a larger problem"
+            f"its slowest dispatch takes {format_ns(spot.max_ns)}, half of them {format_ns(spot.median_ns)} or less: "
+            "a first call with cold caches, or a larger problem"
         )
+
+
+def _slowest_is_weighty(spot: Hotspot) -> bool:
+    slowest, usual = spot.max_ns or 0, spot.median_ns or 0
+    return slowest >= _SPREAD * usual and slowest - usual >= _WEIGHTY * spot.total_ns

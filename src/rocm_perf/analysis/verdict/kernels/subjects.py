@@ -88,12 +88,12 @@ class Subject(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> Label | None:
-        """What holds it back: what one plain sign points to, or what is proven; of several, what holds for most."""
+        """What holds it back: what one plain sign points to, or what is proven, of most of its time."""
         if self.main is None:
             return "memory bandwidth" if streams(self.spots[0].kernel) else None
         cause = self.main.suspect or self.main.label
         alike = [row for row in self.held if (row.suspect or row.label) == cause]
-        return cause if not self.others or self.is_most(alike) else None
+        return cause if self.is_most(alike) else None
 
     def is_most(self, rows: Iterable[Bottleneck | KernelRoofline]) -> bool:
         """Whether these rows of it hold at least half of its time."""

@@ -162,7 +162,7 @@ NEAR_OF_SEVERAL = {
     "type or less arithmetic",
 }
 TOO_SHORT = (
-    "each dispatch lasts only {}: starting and ending weigh as much as the work; judge it on a larger problem"
+    "a dispatch lasts only {}: starting and ending weigh as much as the work; judge it on a larger problem"
 )
 
 # Measurements that speak for a cause.

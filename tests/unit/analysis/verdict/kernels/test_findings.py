@@ -429,6 +429,21 @@ def test_a_first_call_that_is_slow_is_told_apart() -> None:
 # --- rivals ---
 
 
+def test_dispatches_are_too_short_where_most_of_the_time_is_in_short_ones() -> None:
+    tiny = [("k", 4_000)] * 50
+    assert "a dispatch lasts only 4.00 us" in " ".join(said(series(*tiny))[0].evidence)
+    assert "lasts only" not in " ".join(said(series(*tiny, *[("k", 300_000)] * 5))[0].evidence)
+    assert "lasts only" not in " ".join(said(series(*tiny, ("k", 200_000)))[0].evidence)
+
+
+def test_what_holds_back_an_instance_with_little_time_is_not_said_of_all() -> None:
+    """Two instances of one template: the many short dispatches of one take a sixth of the time."""
+    large, small = [("void k<1>(float*)", 300_000)] * 10, [("void k<2>(float*)", 6_000)] * 90
+    first = said(series(*large, *small))[0]
+    assert first.title.startswith("k takes 100.0 % of the kernel time; what limits it is unknown")
+    assert "too short to fill the GPU" in said(series(*small))[0].title
+
+
 def test_the_slow_rival_is_named_with_the_ratio_and_what_it_is_worth() -> None:
     first, *_ = said(series(*[("stencil_a", 300_000)] * 5, *[("stencil_b", 100_000)] * 5))
     assert first.title == "stencil_a takes 3.0 times as long as the alternative kernel stencil_b"
