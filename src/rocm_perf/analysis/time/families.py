@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import polars as pl
 
@@ -12,7 +14,7 @@ from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.time.attention_by_hand import attention_by_hand
 from rocm_perf.analysis.time.attention_products import fused_products
 from rocm_perf.analysis.time.fusible import BASIS, FUSIBLE, fused_saving_ns
-from rocm_perf.analysis.time.kernel_family import RUNTIME, families, family
+from rocm_perf.analysis.time.kernel_family import CONVERSION, RUNTIME, families, family
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -20,7 +22,7 @@ from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.kernels import Families, FamilyName, FamilyTotal, Steps
 from rocm_perf.model.results.times import Hotspot
 from rocm_perf.model.trace import Trace
-from rocm_perf.units import format_ns, format_share
+from rocm_perf.units import format_count, format_ns, format_share
 
 FORMULAS = {
     "families.share": "kernel time of the family / kernel time of all, summed over dispatches",
@@ -88,7 +90,7 @@ def _fused(dispatches: pl.DataFrame, kernels: pl.DataFrame, repeated: Steps) -> 
 def is_fusible(kernel: str) -> bool:
     """Whether it mostly passes data on, and a compiler could make it a part of its neighbours."""
     kind = family(kernel)
-    return kind.name in FUSIBLE and kind.library != RUNTIME
+    return kind.name in FUSIBLE and kind.library != RUNTIME and kind != CONVERSION
 
 
 def _row(part: pl.DataFrame, total: int) -> FamilyTotal:
@@ -121,6 +123,12 @@ def unfused(document: Document) -> dict[str, list[Hotspot]]:
         if is_fusible(spot.kernel):
             by_family.setdefault(family(spot.kernel).name, []).append(spot)
     return dict(sorted(by_family.items(), key=lambda pair: -_spent(pair[1])))
+
+
+def _all_of(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _spent(spots: list[Hotspot]) -> int:
@@ -169,10 +177,10 @@ def _unfused_findings(document: Document) -> list[Finding]:
     finding = Finding(
         id=UNFUSED,
         severity="info",
-        title=f"{format_share(share)} of the kernel time is unfused {' and '.join(list(passing)[:2])} kernels",
+        title=f"{format_share(share)} of the kernel time is unfused {_all_of(list(passing))} kernels",
         evidence=(
-            *(
-                f"{name}: {format_ns(_spent(spots))} in {sum(spot.calls for spot in spots):,} calls"
+            ", ".join(
+                f"{name} {format_ns(_spent(spots))} in {format_count(sum(spot.calls for spot in spots), 'call')}"
                 for name, spots in passing.items()
             ),
             "each reads its inputs from memory and writes its result back, and computes little",

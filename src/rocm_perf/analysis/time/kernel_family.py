@@ -17,6 +17,7 @@ from rocm_perf.once import once
 
 OTHER = Family("other", "")
 RUNTIME = "ROCm runtime"  # copies and fills that the program asked for as such
+CONVERSION = Family("copy", "MIOpen, cuDNN")  # of layouts and types, around kernels of these libraries
 
 
 class Rule(msgspec.Struct, frozen=True):

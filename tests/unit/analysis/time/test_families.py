@@ -152,6 +152,24 @@ def test_copies_of_the_runtime_are_not_fused() -> None:
     assert unfused(("__amd_rocclr_copyBuffer", 90), ("__amd_rocclr_fillBufferAligned", 90), (ADD, 40)) == []
 
 
+def test_conversions_of_the_libraries_of_convolutions_are_not_fused() -> None:
+    """No compiler of a framework sees them: they are launched inside of a convolution."""
+    conversions = [("batched_transpose_16x32_half", 90), ("SubTensorOpWithScalar1d", 90)]
+    assert unfused(*conversions, (ADD, 40)) == []
+    (finding,) = unfused(*conversions, (ADD, 240), (MUL, 60))
+    assert finding.title == "62.5 % of the kernel time is unfused elementwise kernels"
+
+
+def test_every_family_that_the_share_is_of_is_named_with_its_time() -> None:
+    copied = ELEMENTWISE.format("at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)")
+    summed = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float> > >(int)"
+    (finding,) = unfused((ADD, 50), (copied, 30), (summed, 10), ("Cijk_A", 10))
+    assert finding.title == "90.0 % of the kernel time is unfused elementwise, copy and reduction kernels"
+    assert (
+        finding.evidence[0] == "elementwise 50 ns in 1 call, copy 30 ns in 1 call, reduction 10 ns in 1 call"
+    )
+
+
 def test_statistics_alone_have_families_too() -> None:
     rows = [
         {"domain": "kernel", "name": name, "calls": 10, "total_ns": 100.0} for name in (ADD, MUL, "Cijk_A")

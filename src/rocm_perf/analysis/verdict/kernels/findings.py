@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf.analysis.time.attention_products import fused_products
+from rocm_perf.analysis.time.conversions import CONVERSIONS, conversion_findings
 from rocm_perf.analysis.time.families import ATTENTION, UNFUSED, family_findings, is_fusible
 from rocm_perf.analysis.time.kernel_family import OTHER
 from rocm_perf.analysis.verdict.kernels.case import Case
@@ -27,7 +28,11 @@ _SHARE = 0.10  # of the kernel time: from here on a kernel is worth a finding of
 def kernel_findings(document: Document) -> list[Finding]:
     """What an expert says of the kernels, what is worth most first; never silent unless they take next to no time."""
     listed = [] if _beside_the_point(document) else subjects(document)
-    together = [*family_findings(document), *precision_findings(listed, document)]
+    together = [
+        *family_findings(document),
+        *conversion_findings(document),
+        *precision_findings(listed, document),
+    ]
     seen = instruments(document)
     weighed = [
         (_weight(finding, [one for one in listed if _told(one, {finding.id})]), finding)
@@ -86,7 +91,8 @@ def _alike(small: Sequence[Subject]) -> list[Subject]:
 
 def _told(subject: Subject, ids: set[str]) -> bool:
     fused = UNFUSED in ids and all(map(is_fusible, subject.kernels))
-    return fused or (SINGLE_PRECISION in ids and is_plain(subject))
+    converts = CONVERSIONS in ids and subject.converts
+    return fused or converts or (SINGLE_PRECISION in ids and is_plain(subject))
 
 
 def _case(

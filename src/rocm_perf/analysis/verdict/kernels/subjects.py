@@ -11,6 +11,7 @@ import msgspec
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.element_types import is_f64_product
 from rocm_perf.analysis.bottleneck.nature import streams
+from rocm_perf.analysis.time.conversions import is_conversion
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.bottleneck import Bottleneck, Evidence, Label
@@ -69,8 +70,13 @@ class Subject(msgspec.Struct, frozen=True):
 
     @property
     def moves(self) -> bool:
-        """Whether a framework uses it to move or clear data, and for nothing else."""
-        return self.family == "copy" and self.library in _MOVERS
+        """Whether a framework, or a library for itself, uses it to move or clear data, and for nothing else."""
+        return self.converts or (self.family == "copy" and self.library in _MOVERS)
+
+    @property
+    def converts(self) -> bool:
+        """Whether a library of convolutions converts tensors with it."""
+        return all(map(is_conversion, self.kernels))
 
     @property
     def in_double(self) -> bool:

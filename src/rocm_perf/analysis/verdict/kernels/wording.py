@@ -6,6 +6,7 @@ from shlex import quote
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.advice import application
+from rocm_perf.analysis.time.conversions import REMEDY as CONVERSION_REMEDY
 from rocm_perf.analysis.time.kernel_family import RUNTIME
 from rocm_perf.analysis.verdict.kernels.case import Case
 from rocm_perf.analysis.verdict.kernels.evidence import evidence_of
@@ -15,6 +16,7 @@ from rocm_perf.analysis.verdict.kernels.words import (
     CAUSES,
     CLOSER,
     CLOSER_REMEDIES,
+    CONVERSION_CAUSE,
     FAR_FROM_MEMORY_REMEDY,
     KINDS,
     LIBRARY_REMEDIES,
@@ -103,7 +105,7 @@ def _cause(case: Case) -> str:
     if case.subject.library == RUNTIME:
         return RUNTIME_CAUSE.of(others)
     if case.moves:
-        return MOVER_CAUSE.of(others)
+        return (CONVERSION_CAUSE if case.subject.converts else MOVER_CAUSE).of(others)
     if case.label in ROOFS.values() and case.room is not None and case.room.reached < _SETS_THE_PACE:
         return f"{_reaches(case)} of what {_GIVERS[case.room.computes]}"
     if case.label is not None:
@@ -139,7 +141,7 @@ def _remedy(case: Case) -> str:
     if case.subject.library == RUNTIME:
         return RUNTIME_REMEDY
     if case.moves:
-        return MOVER_REMEDY
+        return CONVERSION_REMEDY if case.subject.converts else MOVER_REMEDY
     if case.label is None and case.uncaptured:
         return UNCAPTURED_REMEDY
     limit = case.label or ROOFS.get(case.kind)

@@ -129,6 +129,9 @@ MOVER_REMEDY = (
     "Leave it out: keep the memory layout and the type that the next operator needs (transposes, .contiguous(), casts "
     "and torch.cat make copies), write results where they are needed, and clear only what is read before it is written."
 )
+CONVERSION_CAUSE = Cause(
+    "it only converts tensors for convolutions", "they only convert tensors for convolutions"
+)
 ADDS_BY_INDEX = (
     "it adds to places that an index names, by atomics: additions to one place wait for each other, and few places "
     "make that slow"
