@@ -11,6 +11,7 @@ from rocm_perf.analysis.basis.intervals import holes, overlap_ns
 from rocm_perf.analysis.basis.keys import firsts, grouped, groups, ordered, telling
 from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.lead_in import lead_ins
+from rocm_perf.analysis.basis.lead_out import PLACE, lead_outs
 from rocm_perf.analysis.basis.loading import loading_spans
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
@@ -43,8 +44,8 @@ from rocm_perf.model.results.gaps import (
 from rocm_perf.model.trace import Trace
 
 FORMULAS = {
-    "gaps.idle_ns": "sum over GPUs of the time between first and last work, and in a step marked by torch's profiler "
-    "before the first, in which no kernel and no copy ran",
+    "gaps.idle_ns": "sum over GPUs of the time between first and last work, and to the next step, and in a step marked "
+    "by torch's profiler before the first, in which no kernel and no copy ran",
     "gaps.causes": "from the start of a gap to the return of the call that launched its end: what that thread was in "
     "(host_sync, copy, host_api; outside of calls loading in ranges and operators named after it, else framework where "
     "operators are recorded, else host_busy); then "
@@ -64,9 +65,8 @@ _PLACES: dict[Level, tuple[str, ...]] = {
     "queue": (*GPU, "queue_id"),
     "stream": (*GPU, "stream_id"),
 }
-_PLACE = (*GPU, "queue_id", "stream_id")
 # Of the work that ends a gap: where and when it ran, and how it was launched.
-_END = (*_PLACE, "start_ns", "end_ns", "name", "correlation_id", "pid", "tid", "launch_name", "launch_start",
+_END = (*PLACE, "start_ns", "end_ns", "name", "correlation_id", "pid", "tid", "launch_name", "launch_start",
         "launch_end")  # fmt: skip
 _STEPS = [step * 10**decade for decade in range(19) for step in (1, 2, 5)]
 _EDGES = pl.Series([*_STEPS, (1 << 63) - 1], dtype=pl.Int64)  # no time is longer
@@ -97,7 +97,7 @@ def gaps(trace: Trace) -> Gaps:
             unavailable=why,
         )
     calls = _outermost_calls(trace)
-    places = firsts(work.select(_PLACE), _PLACE)
+    places = firsts(work.select(PLACE), PLACE)
     alike = _same_as(places)
     idle = gpu_gaps(trace)
     sums = {
@@ -155,9 +155,10 @@ def _same_as(places: pl.DataFrame) -> dict[Level, Level]:
 
 
 def _idle(trace: Trace, level: Level) -> pl.DataFrame:
-    """Between works, and in a marked step before the first one."""
+    """Between works, up to the step that follows, and in a marked step before the first one."""
     work = launched_work(trace).select(_END)
-    between = holes(work, _PLACES[level], then=["launch_start"], before=["launch_start"])
+    followed = pl.concat([work, lead_outs(trace).select(_END)])
+    between = holes(followed, _PLACES[level], then=["launch_start"], before=["launch_start"])
     led = lead_ins(trace)
     if not led.height:
         return between
@@ -202,7 +203,7 @@ def _calls(idle: pl.DataFrame, calls: pl.DataFrame) -> tuple[CallTime, ...]:
 
 def _sums(idle: pl.DataFrame) -> pl.DataFrame:
     length = pl.col("start_ns") - pl.col("since_ns")
-    return grouped(idle, _PLACE, pl.len().alias("gaps"), length.sum().alias("idle_ns"), pl.col(CAUSES).sum())
+    return grouped(idle, PLACE, pl.len().alias("gaps"), length.sum().alias("idle_ns"), pl.col(CAUSES).sum())
 
 
 def _places(places: pl.DataFrame, sums: pl.DataFrame, level: Level) -> list[PlaceGaps]:

@@ -36,7 +36,7 @@ def focused(trace: Trace) -> Trace:
     """What starts in the steady state, or in the work where nothing repeats; all of a recording that holds next to
     nothing else, or has no phases."""
     span = judged_span(trace)
-    return trace if span is None else cut(trace, span)
+    return trace if span is None else _cut(trace, span, span.end_ns)
 
 
 def judged_span(trace: Trace) -> Span | None:
@@ -81,6 +81,11 @@ def cut(trace: Trace, span: Span) -> Trace:
     A call that outlasts the span would wait for work that was cut off: it ends with the span or its last GPU work. So
     does all else that the host does, where GPU work follows the span.
     """
+    return _cut(trace, span, None)
+
+
+def _cut(trace: Trace, span: Span, until_ns: int | None) -> Trace:
+    """`until_ns` is when what follows begins, where the part lasts until then."""
     number = timed_pass(trace)
     tables = {
         name: _inside(trace.table(name), _MOMENTS.get(name, "start_ns"), span, number)
@@ -96,7 +101,7 @@ def cut(trace: Trace, span: Span) -> Trace:
     until = pl.max_horizontal(pl.lit(span.end_ns), *(pl.lit(end) for end in ends))
     ended = _OF_HOST if _goes_on(trace, span, number) else ("api_calls",)
     tables |= {name: _ended(tables[name], until, number) for name in ended if name in tables}
-    return part_of(trace, Trace(tables, trace.run), span.start_ns)
+    return part_of(trace, Trace(tables, trace.run), span.start_ns, until_ns)
 
 
 def _goes_on(trace: Trace, span: Span, number: int) -> bool:

@@ -6,6 +6,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
 from rocm_perf.analysis.basis.lead_in import lead_ins
+from rocm_perf.analysis.basis.lead_out import lead_outs
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.quantity import ratio
@@ -17,8 +18,8 @@ FORMULAS = {
     "devices.busy_ns": "length of the union of kernel and copy intervals on the GPU",
     "devices.kernel_ns": "length of the union of kernel intervals",
     "devices.copy_ns": "length of the union of copy intervals",
-    "devices.window_ns": "last end - first start of any kernel or copy on the GPU, or the beginning of the step marked "
-    "by torch's profiler that it waits for first",
+    "devices.window_ns": "last end of any kernel or copy on the GPU, or the beginning of the step that follows - first "
+    "start of any, or the beginning of the step marked by torch's profiler that it waits for first",
     "devices.idle_ns": "window_ns - busy_ns",
     "wall_ns": "last end - first start of anything recorded in the timed pass, longest over the nodes",
 }
@@ -79,7 +80,7 @@ def _times(trace: Trace, by: list[str]) -> tuple[DeviceTime, ...]:
     both = union_ns(pl.concat([kernels, copies]), by)
     if not both.height:
         return ()
-    both = _led_in(both, trace)
+    both = _led_out(_led_in(both, trace), trace, by)
     table = both.join(_named(union_ns(kernels, by), "kernel", by), on=by, how="left", nulls_equal=True)
     table = table.join(_named(union_ns(copies, by), "copy", by), on=by, how="left", nulls_equal=True)
     names = agent_names(trace)
@@ -91,6 +92,13 @@ def _led_in(times: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     """The times, first_ns where a marked step led in to the first work."""
     led = times.join(lead_ins(trace), on=_DEVICE, how="left", nulls_equal=True, maintain_order="left")
     return led.with_columns(first_ns=pl.min_horizontal("first_ns", "since_ns")).drop("since_ns")
+
+
+def _led_out(times: pl.DataFrame, trace: Trace, by: list[str]) -> pl.DataFrame:
+    """The times, last_ns where the next step begins."""
+    until = lead_outs(trace).group_by(by).agg(until_ns=pl.col("start_ns").first())
+    led = times.join(until, on=by, how="left", nulls_equal=True, maintain_order="left")
+    return led.with_columns(last_ns=pl.max_horizontal("last_ns", "until_ns")).drop("until_ns")
 
 
 def _named(table: pl.DataFrame, kind: str, by: list[str]) -> pl.DataFrame:
