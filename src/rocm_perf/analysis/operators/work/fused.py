@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import permutations
-from math import prod
+from math import isfinite, prod
 
 import msgspec
 from msgspec.structs import replace
@@ -139,7 +139,8 @@ def fused_work(name: str, arguments: Sequence[Argument], recorded: Mapping[str, 
 
 def recorded_figures(inputs: str | None) -> dict[str, float]:
     """What inductor says of a kernel's work, which is kept behind its arguments: `kernel_num_gb=0.4`."""
-    return {name: float(value) for name, value in _FIGURE.findall(inputs or "")}
+    figures = {name: float(value) for name, value in _FIGURE.findall(inputs or "")}
+    return {name: value for name, value in figures.items() if isfinite(value)}
 
 
 def _has_parameters(tensors: Sequence[Argument]) -> bool:

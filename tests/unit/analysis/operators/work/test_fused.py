@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from rocm_perf.analysis.operators.work import operator_work
 from rocm_perf.analysis.operators.work.fused import (
     AT_MOST,
     MAYBE_IN_PLACE,
@@ -76,6 +79,16 @@ def test_what_inductor_says_of_the_bytes_is_taken() -> None:
     }
     known = arguments("[[4,8],[]]", f'["{F4}","Scalar"]', None, '["","32"]')
     assert fused_work("triton_poi_fused_add_0", known or (), {"kernel_num_gb": 0.25}).bytes == 250_000_000
+
+
+@pytest.mark.parametrize("absurd", ["1e999", "9" * 400])
+def test_what_inductor_cannot_mean_is_not_taken(absurd: str) -> None:
+    inputs = json.dumps(["", f"kernel_num_gb={absurd}", f"kernel_flop={absurd}"])
+    assert recorded_figures(inputs) == {}
+    work = operator_work(
+        "triton_tem_fused_mm_2", "[[4, 4], [4, 4], [4, 4]]", '["float", "float", "float"]', inputs
+    )
+    assert work.flops.value == 2 * 4 * 4 * 4
 
 
 def test_a_template_is_a_product() -> None:
