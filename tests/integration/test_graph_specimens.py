@@ -16,6 +16,7 @@ from rocm_perf.analysis.program.graphs import graphs
 from rocm_perf.analysis.roofline.build import roofline
 from rocm_perf.errors import InputError
 from rocm_perf.ingest.load import load
+from rocm_perf.model.results.layers import EqualModules
 from rocm_perf.model.trace import Trace
 
 SGLANG = (
@@ -113,7 +114,7 @@ def test_layers_by_repetition_are_the_recorded_modules(find: Find) -> None:
         assert (stack.layers, stack.kernels, len(stack.kinds)) == (36, 15, 1)
         assert stack.median_ns == pytest.approx(recorded.spread.median_ns, rel=0.01)
         assert f"Qwen3DecoderLayer_{stack.longest}" == recorded.spread.longest
-    assert layers(adopted).modules == "36 x Qwen3DecoderLayer (35 alike)"
+    assert layers(adopted).modules == (EqualModules(name="Qwen3DecoderLayer", modules=36, alike=35),)
     assert layers_by_repetition(adopted).rows[0].stacks[0].modules == "Qwen3DecoderLayer"
 
 
