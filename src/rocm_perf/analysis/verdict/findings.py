@@ -12,7 +12,7 @@ from rocm_perf.analysis.path.unprofiled import unprofiled
 from rocm_perf.analysis.verdict.doubts import doubts
 from rocm_perf.analysis.verdict.host_pace import within_hosts_pace
 from rocm_perf.analysis.verdict.nothing import nothing_to_gain
-from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS, ranked
+from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS, ranked, that_save_something
 from rocm_perf.analysis.verdict.setting import setting
 from rocm_perf.analysis.verdict.startup import is_mostly_startup, startup_findings
 from rocm_perf.analysis.verdict.statistics_only import statistics_findings
@@ -90,10 +90,11 @@ def _all_small(findings: Iterable[Finding], document: Document) -> bool:
 
 
 def _worth_a_look(findings: list[Finding], document: Document) -> list[Finding]:
-    """The findings without those about kernels, where these run once, or take next to no time beside something else."""
+    """The findings without those about kernels, where these run once, or take next to no time beside something else;
+    else without those of kernels that would save nothing."""
     others = [finding for finding in findings if finding.kind not in KERNEL_KINDS]
     little = _kernel_ns(document) < WORTH * document.judged_ns
-    return others if is_mostly_startup(document) or (others and little) else findings
+    return others if is_mostly_startup(document) or (others and little) else that_save_something(findings)
 
 
 def _is_about_idle_time(finding: Finding) -> bool:

@@ -47,6 +47,13 @@ def _sure_ns(finding: Finding) -> float:
     return stake if gain is not None and "at most" not in gain.formula else UNKNOWN * stake
 
 
+def that_save_something(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings without those about kernels whose worth is known to be nothing, beside any that is about something
+    else: the time lies there."""
+    others = [finding for finding in findings if finding.kind not in KERNEL_KINDS]
+    return [one for one in findings if not others or one in others or one.time_at_stake_ns != 0]
+
+
 def _by_worth(findings: Sequence[Finding], document: Document) -> list[Finding]:
     kernels = [finding for finding in findings if finding.kind in KERNEL_KINDS]
     others = sorted(

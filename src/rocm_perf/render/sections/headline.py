@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.render.sections.phases import phase_line
+from rocm_perf.render.sections.section import NO_WORTH
 from rocm_perf.render.sections.windows import windows_line
 from rocm_perf.units import format_count, format_ns, format_share
 
@@ -182,6 +183,8 @@ def worth(finding: Finding, document: Document) -> str:
     stake, steps = finding.time_at_stake_ns, document.judged_steps
     if stake is None:
         return ""
+    if stake < max(steps, 1):
+        return NO_WORTH
     wall = document.judged_ns
     part = f"{format_ns(stake / steps)} of each step" if steps else f"{format_ns(stake)} of {format_ns(wall)}"
     basis = _basis(finding)

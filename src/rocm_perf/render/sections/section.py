@@ -15,6 +15,7 @@ from rocm_perf.units import format_bytes, format_ns, format_share
 
 Row = TypeVar("Row")
 Written = TypeVar("Written", bound=Value)
+NO_WORTH = "nothing in this recording: its time lies elsewhere"
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _LEAST = 0.001  # smaller numbers are shown as "<0.001"
 
@@ -129,6 +130,8 @@ def finding_item(finding: Finding) -> Item:
 def worth(finding: Finding) -> str:
     """Time at stake and projected speedup, marked where the formula gives only a bound."""
     stake = finding.time_at_stake_ns
+    if stake == 0:
+        return NO_WORTH
     parts = [] if stake is None else [f"{format_ns(stake)} at stake"]
     gain = finding.projected_speedup
     if gain is not None and gain.value is not None:

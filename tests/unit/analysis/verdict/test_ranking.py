@@ -8,7 +8,7 @@ from rocm_perf.analysis.idle.gap_findings import gap_findings
 from rocm_perf.analysis.idle.pauses import without_pauses
 from rocm_perf.analysis.overview import examine
 from rocm_perf.analysis.verdict.nothing import nothing_to_gain
-from rocm_perf.analysis.verdict.ranking import ranked
+from rocm_perf.analysis.verdict.ranking import ranked, that_save_something
 from rocm_perf.analysis.verdict.recurring import recurring_idle
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
@@ -208,3 +208,13 @@ def test_a_late_rank_comes_before_what_nobody_timed_unless_far_more_is_at_stake(
     assert ranked([small, late, bound], judged) == [late, bound, small]
     assert ranked([small, late, large], judged) == [large, small, late]
     assert ranked([small, late], judged) == [small, late]
+
+
+def test_kernels_that_would_save_nothing_are_not_told_beside_what_would() -> None:
+    host = Finding(id="host-bound", severity="warning", title="...", kind="host-bound", time_at_stake_ns=9)
+    idle, unknown = (
+        Finding(id=f"kernel-{stake}", severity="info", title="...", kind="kernel", time_at_stake_ns=stake)
+        for stake in (0, None)
+    )
+    assert that_save_something([host, idle, unknown]) == [host, unknown]
+    assert that_save_something([idle, unknown]) == [idle, unknown]

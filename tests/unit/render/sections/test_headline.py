@@ -28,6 +28,13 @@ def test_pauses_are_told_apart() -> None:
     assert worth(idle, told).startswith("57.0 ms of 117 ms")
 
 
+def test_what_saves_nothing_is_not_worth_a_number() -> None:
+    told = overview(trace(dispatches=[kernel("k", 0, MS)]), "run")
+    finding = Finding(id="kernel-k", severity="info", title="...", kind="kernel", time_at_stake_ns=0)
+    assert worth(finding, told) == "nothing in this recording: its time lies elsewhere"
+    assert worth(replace(finding, time_at_stake_ns=None), told) == ""
+
+
 @pytest.mark.parametrize("gap", [0, 300 * MS])
 def test_one_pause_or_none(gap: int) -> None:
     starts = [2 * MS * number + (gap if number >= 20 else 0) for number in range(40)]
