@@ -10,6 +10,7 @@ from rocm_perf.arch.capability import amd_chip
 from rocm_perf.ingest import domains
 from rocm_perf.ingest.xplane.planes import Facts, Line, Plane
 from rocm_perf.model.range_sources import JAX
+from rocm_perf.units import format_count, format_list
 
 STREAM = re.compile(r"Stream #\d+")
 _OPS = ("XLA Ops", "Async XLA Ops", "Sparse Core Ops", "Host Offload Ops")
@@ -17,6 +18,7 @@ _SPANS = ("Steps", "XLA Modules", "Sparse Core Steps", "Sparse Core Modules", "X
 # Lines that tools make of the others.
 _DERIVED = ("Framework Name Scope", "Framework Ops", "TensorFlow Name Scope", "TensorFlow Ops", "Source code",
             "Launch Stats", "XLA Ops", "Async XLA Ops")  # fmt: skip
+_NAMED = 8  # devices in a note
 _COUNTERS = "_counters_"
 _HLO_TEXT = r"^%([\w.-]+) = "  # the name that an operation has in its program
 _SIZES = r"{}:(\d+),(\d+),(\d+)"
@@ -220,6 +222,21 @@ def _agent(plane: Plane, kind: str, number: int) -> dict[str, object]:
         "memory_bytes": _number(facts, "memory_size"),
         "clock_mhz": None if clock_khz is None else clock_khz / 1000,
     }
+
+
+def is_amd(plane: Plane) -> bool:
+    """Whether the plane says that AMD made the device."""
+    return str(plane.facts.get("device_vendor", "")).upper() == "AMD"
+
+
+def without_events(planes: list[Plane]) -> tuple[str, ...]:
+    """A note about the devices whose planes hold no events, if there are any."""
+    devices = [plane.device for plane in planes if not any(line.events.height for line in plane.lines)]
+    empty = [str(number) for _, number in filter(None, devices)]
+    if not empty:
+        return ()
+    count = format_count(len(empty), "device")
+    return (f"no events of {count} ({format_list(empty, _NAMED)}): idle, or not recorded",)
 
 
 def _architecture(facts: Facts) -> str | None:

@@ -60,9 +60,9 @@ def sorted_out(events: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return {**by_kind, "calls": by_kind["calls"].with_columns(pl.col("tid").replace(same))}
 
 
-def api_calls(calls: pl.DataFrame) -> pl.DataFrame:
+def api_calls(calls: pl.DataFrame, *, amd: bool) -> pl.DataFrame:
     """Calls of HIP, HSA, CUDA and the communication libraries."""
-    name = _function()
+    name = _function(calls, amd=amd)
     domain = (
         pl.when(name.str.starts_with("hip"))
         .then(pl.lit("hip"))
@@ -77,17 +77,19 @@ def api_calls(calls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _function() -> pl.Expr:
-    """The function that was called. On CUDA, XLA names the call by what it starts: a kernel, `MemcpyD2H`, `Memset`."""
+def _function(events: pl.DataFrame, *, amd: bool) -> pl.Expr:
+    """The function that was called. XLA may name the call by what it starts: a kernel, `MemcpyD2H`, `Memset`."""
     name = pl.col("event")
+    hip = amd or bool(events["event"].str.starts_with("hip").any())
+    api, launch = ("hip", "hipLaunchKernel") if hip else ("cu", "cuLaunchKernel")
     return (
         pl.when(name.str.contains(_CALL))
         .then(name)
         .when(name.str.starts_with("Memcpy"))
-        .then(pl.concat_str(pl.lit("cu"), name.str.replace("2", "to")))
+        .then(pl.concat_str(pl.lit(api), name.str.replace("2", "to")))
         .when(name.str.starts_with("Memset"))
-        .then(pl.concat_str(pl.lit("cu"), name))
-        .otherwise(pl.lit("cuLaunchKernel"))
+        .then(pl.concat_str(pl.lit(api), name))
+        .otherwise(pl.lit(launch))
     )
 
 

@@ -10,6 +10,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.xplane.decode import Space, decode_space
+from rocm_perf.ingest.xplane.devices import without_events
 from rocm_perf.ingest.xplane.messages import PLANES
 from rocm_perf.ingest.xplane.operations import Programs
 from rocm_perf.ingest.xplane.tables import tables_of
@@ -57,7 +58,7 @@ def read_space(source: Source) -> Part:
         host=space.hosts[0] if len(space.hosts) == 1 else None,
         pid=_pid(space),
         clock="epoch" if _start_ns(space) else "relative",
-        notices=tuple(space.warnings),
+        notices=(*space.warnings, *without_events(space.planes)),
     )
 
 

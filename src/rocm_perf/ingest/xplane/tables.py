@@ -29,7 +29,9 @@ def tables_of(planes: list[Plane], programs: Programs, start_ns: int | None) -> 
             [devices.allocations(work["memory"]), hosts.allocations(host["memory"])], how="diagonal"
         ),
         "summaries": devices.summaries(work["totals"]),
-        "api_calls": hosts.api_calls(operations.calls),
+        "api_calls": hosts.api_calls(
+            operations.calls, amd=any(devices.is_amd(plane) for plane in on_devices)
+        ),
         "ops": pl.concat([operations.rows, frames], how="diagonal"),
         "ranges": pl.concat(
             [hosts.ranges(host["ranges"]), *([_dated(spans, start_ns)] if spans.height else [])],

@@ -133,6 +133,27 @@ def test_kernels_of_a_gpu_with_their_launches_and_details(tmp_path: Path) -> Non
     assert part.host == "box"
 
 
+def test_devices_without_events_are_named(tmp_path: Path) -> None:
+    empty = [Plane(f"/device:GPU:{number}", [Line("Stream #1", 1, [])] * (number == 2)) for number in (2, 3)]
+    part = read(tmp_path, space(*CUDA, *empty))
+    assert part.notices == ("no events of 2 devices (2, 3): idle, or not recorded",)
+    assert part.tables["agents"]["agent_id"].to_list() == [1]
+    assert read(tmp_path, space(*CUDA)).notices == ()
+
+
+def test_calls_that_are_named_by_what_they_start_are_those_of_the_vendor(tmp_path: Path) -> None:
+    threads = Plane("/host:CPU", [Line("XLA", 11, [
+        call("fusion_1", 10, correlation_id=5), call("MemcpyD2H", 20, correlation_id=6)
+    ])])  # fmt: skip
+    device = [Line("Stream #1", 1, [kernel("fusion_1", 20, correlation_id=5)])]
+    for vendor, names in (
+        ("AMD", ["hipLaunchKernel", "hipMemcpyDtoH"]),
+        ("Nvidia", ["cuLaunchKernel", "cuMemcpyDtoH"]),
+    ):
+        gpu = Plane("/device:GPU:0", device, {"device_vendor": vendor})
+        assert read(tmp_path, space(gpu, threads, STARTED)).tables["api_calls"]["name"].to_list() == names
+
+
 def test_copies_and_memory(tmp_path: Path) -> None:
     part = read(tmp_path, space(*CUDA))
     copies = part.tables["copies"].select("kind", "size_bytes", "host_memory").rows()
