@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from operator import eq
 
 Content = tuple[int, ...]
 ALIKE = 0.85  # of the kernels of two layers agree, in order
@@ -15,13 +16,27 @@ _KEPT = 1 << 14
 
 def alike(one: Content, other: Content, *, least: float = ALIKE) -> bool:
     """Whether two layers are of one make: equal but for a few kernels."""
-    return one == other or (_shared(one, other) >= least and likeness(one, other) >= least)
+    if one == other or _agree_in_place(one, other) >= least:
+        return True
+    return _shared(one, other) >= least and likeness(one, other) >= least
+
+
+def at_most_alike(window: Content, content: Content) -> float:
+    """How alike to the content a part of the window can be, by all that both have in any order: found out long before
+    they are laid beside one another."""
+    both = _shared(window, content) * (len(window) + len(content)) / 2
+    return 2 * both / max(1.0, len(content) + both)
 
 
 @lru_cache(maxsize=_KEPT)
 def likeness(one: Content, other: Content) -> float:
     """Share of the kernels of both that agree, in order."""
     return 1.0 if one == other else _matcher(one, other).ratio()
+
+
+def _agree_in_place(one: Content, other: Content) -> float:
+    """Share of the kernels of both that agree place by place; 0 where they are not of one length."""
+    return sum(map(eq, one, other)) / len(one) if one and len(one) == len(other) else 0.0
 
 
 @lru_cache(maxsize=_KEPT)

@@ -18,6 +18,7 @@ from rocm_perf.analysis.layers.alikeness import (
     agreeing_end,
     agreeing_start,
     alike,
+    at_most_alike,
     likeness,
 )
 
@@ -30,6 +31,8 @@ _AS_LONG = 0.95  # of the longest stretch: of those, the most layers count
 _LENGTHS = (0.6, 1.6)  # of the usual distance: parts of other lengths are not alike
 _LONGER = 1.25  # of the usual length: a layer at an end
 _CANDIDATES, _EACH = 128, 16  # cuts that are tried: in all, and into as many layers
+_SHIFTS = 24  # of a cut that are tried: those that promise most
+_WINDOWS = 4  # at an end in which a first or last layer is looked for
 _SINGLES = 32  # parts that are like no other and yet compared: where there are more, nothing repeats
 
 
@@ -99,7 +102,7 @@ def _longest(codes: Content, before: Sequence[float], most: int) -> Stack | None
     best = _best(codes, before, _candidates(codes, before, most))
     if best is None or len(set(best.contents(codes))) == 1:
         return best
-    return _best(codes, before, [list(best.borders), *_shifted(best, len(codes))])
+    return _best(codes, before, [list(best.borders), *_promising(_shifted(best, len(codes)), codes)])
 
 
 def _shifted(stack: Stack, end: int) -> Iterator[list[int]]:
@@ -110,12 +113,29 @@ def _shifted(stack: Stack, end: int) -> Iterator[list[int]]:
         yield [begin + shift for begin in begins if 0 <= begin + shift < end]
 
 
+def _promising(candidates: Iterable[list[int]], codes: Content) -> list[list[int]]:
+    """Of ways to cut those that promise most layers, most of them equal."""
+    return sorted(candidates, key=lambda begins: _promise(begins, codes), reverse=True)[:_SHIFTS]
+
+
+def _promise(begins: list[int], codes: Content) -> tuple[int, int]:
+    """How many layers there may be, with one at each end, and how many are equal."""
+    parts = [codes[start:end] for start, end in pairwise(begins)]
+    if not parts:
+        return 0, 0
+    usual = Counter(parts).most_common(1)[0][0]
+    ends = (codes[max(0, begins[0] - len(usual)) : begins[0]], codes[begins[-1] : begins[-1] + len(usual)])
+    return len(parts) + sum(at_most_alike(end, usual) >= ALIKE_AT_END for end in ends), _equal(parts)
+
+
 def _best(codes: Content, before: Sequence[float], candidates: Iterable[list[int]]) -> Stack | None:
     tried = [stack for begins in candidates if len(begins) > 1 and (stack := _stack(codes, begins))]
     lasting = [before[stack.borders[-1]] - before[stack.borders[0]] for stack in tried]
     enough = _AS_LONG * max(lasting, default=0.0)
     long = [stack for stack, lasts in zip(tried, lasting, strict=True) if lasts >= enough]
-    return max(long, key=lambda stack: _merit(stack, codes), default=None)
+    most = max((_merit(stack, codes) for stack in long), default=None)
+    best = [stack for stack in long if _merit(stack, codes) == most]
+    return best[0] if len(best) == 1 else max(best, key=lambda stack: _fit(stack, codes), default=None)
 
 
 def _equal(contents: Sequence[Content]) -> int:
@@ -123,14 +143,18 @@ def _equal(contents: Sequence[Content]) -> int:
     return sum(count for count in Counter(contents).values() if count > 1)
 
 
-def _merit(stack: Stack, codes: Content) -> tuple[int, int, float, int]:
-    """How good a way to cut it is: layers, how many are equal to others, how alike the rest is, and how early."""
-    contents = stack.contents(codes)
-    counts = Counter(contents)
+def _merit(stack: Stack, codes: Content) -> tuple[int, int]:
+    """How good a way to cut it is: layers, and how many are equal to others."""
+    return stack.layers, _equal(stack.contents(codes))
+
+
+def _fit(stack: Stack, codes: Content) -> tuple[float, int]:
+    """Of ways that are as good, which is better: how alike those layers are that are equal to none, and how early."""
+    counts = Counter(stack.contents(codes))
     several = [content for content, count in counts.items() if count > 1]
     single = [content for content, count in counts.items() if count == 1]
     nearest = (max((likeness(one, other) for other in several), default=0.0) for one in single)
-    return stack.layers, _equal(contents), round(sum(nearest), 6), -stack.borders[0]
+    return round(sum(nearest), 6), -stack.borders[0]
 
 
 def _candidates(codes: Content, before: Sequence[float], most: int) -> list[list[int]]:
@@ -205,14 +229,21 @@ def _like_the_usual(parts: Sequence[Content]) -> list[bool]:
 
 def _first(codes: Content, end: int, kinds: Sequence[Content]) -> int:
     """How many kernels before a place are a layer of one of the kinds; 0 if none is."""
-    windows = ((kind, codes[max(0, end - length) : end]) for kind in kinds for length in _lengths(kind))
-    return _most_alike([(kind, agreeing_end(window, kind)) for kind, window in windows])
+    windows = [(kind, codes[max(0, end - length) : end]) for kind in kinds for length in _lengths(kind)]
+    return _most_alike([(kind, agreeing_end(window, kind)) for kind, window in _likeliest(windows)])
 
 
 def _last(codes: Content, start: int, kinds: Sequence[Content]) -> int:
     """How many kernels from a place on are a layer of one of the kinds; 0 if none is."""
-    windows = ((kind, codes[start : start + length]) for kind in kinds for length in _lengths(kind))
-    return _most_alike([(kind, agreeing_start(window, kind)) for kind, window in windows])
+    windows = [(kind, codes[start : start + length]) for kind in kinds for length in _lengths(kind)]
+    return _most_alike([(kind, agreeing_start(window, kind)) for kind, window in _likeliest(windows)])
+
+
+def _likeliest(windows: Sequence[tuple[Content, Content]]) -> list[tuple[Content, Content]]:
+    """The kinds with the windows that may hold a layer of them, the likeliest first."""
+    rated = [(at_most_alike(window, kind), kind, window) for kind, window in windows]
+    likely = sorted((one for one in rated if one[0] >= ALIKE_AT_END), key=lambda one: -one[0])
+    return [(kind, window) for _, kind, window in likely[:_WINDOWS]]
 
 
 def _lengths(kind: Content) -> tuple[int, int]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import SequenceMatcher
+from random import Random
 
 import pytest
 
-from rocm_perf.analysis.layers.alikeness import common_order
+from rocm_perf.analysis.layers import alikeness
+from rocm_perf.analysis.layers.alikeness import Content, common_order
 from rocm_perf.analysis.layers.repetition import MOST_KERNELS, stacks
 
 LAYER = "nqkao" + "pNudx"
@@ -95,6 +98,27 @@ def test_what_differs_from_every_other_is_no_layer() -> None:
 def test_a_step_is_too_long_for_a_layer() -> None:
     step = tuple(range(MOST_KERNELS + 1))
     assert stacks(step * 4, [1.0] * len(step) * 4) == []
+
+
+def test_layers_that_differ_a_little_are_seldom_laid_beside_one_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What costs time is the order that two layers share: most ways to cut are ruled out by what is in them."""
+    chance = Random(2)
+    usual = [chance.randrange(200) for _ in range(60)]
+    kinds = [[*usual[:place], 200 + place, *usual[place + 1 :]] for place in range(0, 50, 10)]
+    codes = tuple(code for _ in range(24) for code in chance.choice(kinds))
+    laid = 0
+
+    def counted(one: Content, other: Content) -> SequenceMatcher[int]:
+        nonlocal laid
+        laid += 1
+        return SequenceMatcher(None, one, other, autojunk=False)
+
+    monkeypatch.setattr(alikeness, "_matcher", counted)
+    (stack,) = stacks(codes, [1.0] * len(codes))
+    assert stack.layers == 24
+    assert laid < 1_500
 
 
 @pytest.mark.parametrize("text", ["", "a", "aaaa", "abab"])
