@@ -27,6 +27,14 @@ Kind = Literal[  # what a finding is about; None for doubts about the recording 
 ]
 
 
+_LEAST = 0.005  # of the judged time: what saves less is "1.00 times as fast"
+
+
+def is_next_to_nothing(saved_ns: int, judged_ns: int) -> bool:
+    """Whether saving so much of the judged time is not worth a line."""
+    return saved_ns < max(1, _LEAST * judged_ns)
+
+
 class Finding(msgspec.Struct, frozen=True):
     """What is wrong or worth knowing, how it is known, what it costs, what to do."""
 

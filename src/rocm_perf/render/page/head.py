@@ -111,15 +111,15 @@ def _card(finding: Finding, document: Document, explanations: Explanations) -> C
 
 def _sure(finding: Finding, document: Document) -> Iterator[str]:
     """How far the worth of a finding carries."""
-    gain = finding.projected_speedup
+    gain, has_worth = finding.projected_speedup, bool(worth(finding, document))
     if gain is not None and gain.unavailable:
         yield f"not projected: {gain.unavailable}"
-    elif finding.time_at_stake_ns is not None:
+    elif has_worth:
         bound = gain is None or "at most" in gain.formula
         yield "an upper bound: nothing was re-timed" if bound else "re-timed on the recorded dependencies"
     if gain is not None and gain.doubt:
         yield gain.doubt
     if document.gaps.doubt:
         yield document.gaps.doubt
-    if finding.time_at_stake_ns is not None and document.overhead.value is not None:
+    if has_worth and document.overhead.value is not None:
         yield overhead_text(document.overhead)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_perf.model.document import Document
-from rocm_perf.model.finding import Finding, Kind
+from rocm_perf.model.finding import Finding, Kind, is_next_to_nothing
 from rocm_perf.render.sections.phases import phase_line
-from rocm_perf.render.sections.section import NO_WORTH
 from rocm_perf.render.sections.windows import windows_line
 from rocm_perf.units import format_count, format_ns, format_share
 
@@ -179,13 +178,11 @@ def ranked_findings(document: Document) -> tuple[list[Finding], list[Finding]]:
 
 
 def worth(finding: Finding, document: Document) -> str:
-    """What the remedy saves, of each step where there are steps, and how that is known."""
-    stake, steps = finding.time_at_stake_ns, document.judged_steps
-    if stake is None:
+    """What the remedy saves, of each step where there are steps, and how that is known; nothing where it is next to
+    nothing: the finding says why."""
+    stake, steps, wall = finding.time_at_stake_ns, document.judged_steps, document.judged_ns
+    if stake is None or is_next_to_nothing(stake, wall):
         return ""
-    if stake < max(steps, 1):
-        return NO_WORTH
-    wall = document.judged_ns
     part = f"{format_ns(stake / steps)} of each step" if steps else f"{format_ns(stake)} of {format_ns(wall)}"
     basis = _basis(finding)
     known = f", {basis}" if basis else ""

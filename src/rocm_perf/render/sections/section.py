@@ -15,7 +15,6 @@ from rocm_perf.units import format_bytes, format_ns, format_share
 
 Row = TypeVar("Row")
 Written = TypeVar("Written", bound=Value)
-NO_WORTH = "nothing in this recording: its time lies elsewhere"
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _LEAST = 0.001  # smaller numbers are shown as "<0.001"
 
@@ -130,9 +129,7 @@ def finding_item(finding: Finding) -> Item:
 def worth(finding: Finding) -> str:
     """Time at stake and projected speedup, marked where the formula gives only a bound."""
     stake = finding.time_at_stake_ns
-    if stake == 0:
-        return NO_WORTH
-    parts = [] if stake is None else [f"{format_ns(stake)} at stake"]
+    parts = [f"{format_ns(stake)} at stake"] if stake else []
     gain = finding.projected_speedup
     if gain is not None and gain.value is not None:
         word = "at most" if "at most" in gain.formula else "projected"

@@ -212,6 +212,7 @@ def test_a_bound_is_called_at_most() -> None:
     bound = msgspec.structs.replace(gain, formula="window_ns / busy_ns: what it would gain at most")
     assert worth(msgspec.structs.replace(finding, projected_speedup=bound)).endswith("at most 2.00x")
     assert worth(Finding("x", "info", "t")) == ""
+    assert worth(Finding("x", "info", "t", time_at_stake_ns=0)) == ""
 
 
 def test_a_doubted_number_has_a_question_mark() -> None:

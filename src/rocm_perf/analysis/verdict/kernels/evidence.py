@@ -11,6 +11,7 @@ from rocm_perf.analysis.verdict.kernels.headroom import worth
 from rocm_perf.analysis.verdict.kernels.subjects import Subject
 from rocm_perf.analysis.verdict.kernels.words import (
     ADDS_BY_INDEX,
+    BESIDE_THE_PATH,
     COUNTED,
     IN_DOUBLE,
     NEAR,
@@ -19,6 +20,7 @@ from rocm_perf.analysis.verdict.kernels.words import (
     SUPPORT,
     TOO_SHORT,
 )
+from rocm_perf.model.finding import is_next_to_nothing
 from rocm_perf.model.results.bottleneck import Rival
 from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.model.results.times import Hotspot
@@ -84,11 +86,13 @@ def _roof_leads(case: Case) -> bool:
 
 def _distance(case: Case) -> Iterator[str]:
     """How near it is to its roof and what the rest is worth; without a roof, what it moves."""
-    room, stake = case.room, case.stake_ns
+    room, stake, judged_ns = case.room, case.stake_ns, case.document.judged_ns
     if not _roof_leads(case):
         yield from _roof(case)
     if case.near and room is not None:
         yield (NEAR_OF_SEVERAL if case.subject.others else NEAR)[room.computes]
+    elif stake is not None and is_next_to_nothing(stake, judged_ns):
+        yield BESIDE_THE_PATH.of(case.subject.others)
     elif (
         room is not None
         and room.share is not None

@@ -140,6 +140,10 @@ NEAR_ROOF = Cause("it is near its roof", "they are near their roofs")
 NEAR_IN_DOUBLE = Cause(
     "it is near its roof in double precision", "they are near their roofs in double precision"
 )
+BESIDE_THE_PATH = Cause(
+    "a faster one would save next to nothing: the program seldom waits for it",
+    "faster ones would save next to nothing: the program seldom waits for them",
+)
 IN_DOUBLE = (
     "it multiplies in double precision, several times slower than narrower types: needed, or numpy's default?"
 )

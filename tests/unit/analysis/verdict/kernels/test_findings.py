@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
+from rocm_perf.analysis.phases.focus import focused
 from rocm_perf.analysis.verdict.kernels.findings import kernel_findings
 from rocm_perf.analysis.verdict.kernels.words import (
     CAUSES,
@@ -17,11 +19,13 @@ from rocm_perf.analysis.verdict.kernels.words import (
     NEAR_ROOF,
     RUNTIME_CAUSE,
 )
+from rocm_perf.ingest.load import load_files
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import Row, call, kernel, marked, trace
 
+SOFTMAX_BESIDE = Path(__file__).parents[4] / "data" / "h200" / "pairs" / "softmax_events.pt.trace.json.gz"
 MI300X: Row = {"agent_id": 0, "kind": "GPU", "gfx": "gfx942", "name": "AMD Instinct MI300X", "cu_count": 304}
 MI350X: Row = {"agent_id": 0, "kind": "GPU", "gfx": "gfx950", "name": "AMD Instinct MI350X", "cu_count": 256}
 FLOPS = [
@@ -243,6 +247,15 @@ def test_kernels_beside_a_slow_host_are_beside_the_point() -> None:
     kernels = [kernel("k", 0, 1000), kernel("k", 1_000_000, 1_001_000)]
     assert said(trace(dispatches=kernels, api_calls=[call("hipMalloc", 2000, 900_000)])) == []
     assert said(trace(dispatches=kernels)) != []  # counters leave such gaps
+
+
+def test_a_kernel_that_nothing_waits_for_says_that_a_faster_one_saves_nothing() -> None:
+    """Recorded: a softmax of few workgroups beside longer work on another stream."""
+    (run,) = load_files([SOFTMAX_BESIDE])
+    assert run.trace is not None
+    (finding,) = [one for one in said(focused(run.trace)) if one.id == "kernel-cunn_SoftMaxForward"]
+    assert finding.time_at_stake_ns == 0
+    assert "a faster one would save next to nothing: the program seldom waits for it" in finding.evidence
 
 
 def test_no_kernels_no_findings() -> None:
