@@ -56,6 +56,11 @@ def format_count(value: float, singular: str, plural: str | None = None) -> str:
     return f"{format_number(value)} {word}"
 
 
+def with_article(noun: str) -> str:
+    """The noun after "a" or "an", by its first letter."""
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+
+
 def format_list(names: Sequence[str], most: int) -> str:
     """The names, or the first of them and how many more there are."""
     shown = ", ".join(names[:most])

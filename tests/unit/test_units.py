@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf.units import format_count, format_ratio
+from rocm_perf.units import format_count, format_ratio, with_article
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,8 @@ def test_a_ratio_is_a_change(ratio: float, interval: tuple[float, float] | None,
 )
 def test_a_count_has_all_its_digits(value: float, text: str) -> None:
     assert format_count(value, "kernel") == text
+
+
+@pytest.mark.parametrize(("noun", "said"), [("attention", "an attention"), ("gemm", "a gemm")])
+def test_articles(noun: str, said: str) -> None:
+    assert with_article(noun) == said

@@ -12,3 +12,8 @@ StepKind = Literal[
     "other",  # an empty batch, or a mode that is none of these
 ]
 STEP_KINDS: tuple[StepKind, ...] = ("prefill", "decode", "mixed", "draft", "other")
+
+
+def step_of_kind(kind: StepKind) -> str:
+    """How one such step is called after "a" or "no"."""
+    return "step of another kind" if kind == "other" else f"{kind} step"

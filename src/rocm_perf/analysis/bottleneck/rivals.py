@@ -17,7 +17,7 @@ from rocm_perf.analysis.basis.passes import timed_by_kernel
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.results.bottleneck import Rival
 from rocm_perf.model.trace import Trace
-from rocm_perf.units import format_count
+from rocm_perf.units import format_count, with_article
 
 _SHARE = 0.05  # of the kernel time: kernels with less are not compared
 _CALLS = 3
@@ -123,7 +123,7 @@ def _alike(slow: _Contender, fast: _Contender) -> str:
     if slow.items is not None and slow.items == fast.items and len(families - {"other"}) <= 1:
         return f"both over {slow.items:,} work-items"
     if "other" in families and families & set(_CONTESTED):
-        return f"and nothing else runs as long beside them: {fast.name} is a {fast.family} kernel"
+        return f"and nothing else runs as long beside them: {fast.name} is {with_article(fast.family)} kernel"
     return ""
 
 

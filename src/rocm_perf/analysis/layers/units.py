@@ -21,6 +21,7 @@ from rocm_perf.analysis.layers.alikeness import Content
 from rocm_perf.analysis.operators.tree import operator_tree
 from rocm_perf.analysis.program.replays import replayed_kernels
 from rocm_perf.analysis.time.steps import steps
+from rocm_perf.model.step_kinds import STEP_KINDS, step_of_kind
 from rocm_perf.model.trace import Trace
 
 LONGEST = 20_000  # kernels of a step in which layers are looked for
@@ -84,7 +85,8 @@ def _windows(trace: Trace) -> pl.DataFrame:
     """When each step begins and ends, where known in which process, its name, and by what time kernels belong to it."""
     annotated = annotated_steps(trace)
     if annotated.height:
-        name = pl.col("kind") + " step"
+        names = {kind: step_of_kind(kind) for kind in STEP_KINDS}
+        name = pl.col("kind").cast(pl.String).replace_strict(names, return_dtype=pl.String)
         return annotated.select(
             *_PROCESS, "start_ns", "end_ns", name.alias("name"), by_launch=~pl.col("on_gpu")
         )

@@ -13,7 +13,7 @@ from rocm_perf.analysis.basis.passes import timed_pass, timed_rows
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.serving.steps import PROCESS, THREAD, timed_steps, work_in_steps
 from rocm_perf.errors import UsageError
-from rocm_perf.model.step_kinds import STEP_KINDS, StepKind
+from rocm_perf.model.step_kinds import STEP_KINDS, StepKind, step_of_kind
 from rocm_perf.model.tables import SCHEMAS
 from rocm_perf.model.time_window import UNCUT
 from rocm_perf.model.trace import Trace
@@ -32,7 +32,7 @@ def of_kind(trace: Trace, kind: StepKind) -> Trace:
     steps = timed_steps(trace)
     own = steps.filter(pl.col("kind") == kind)
     if not own.height:
-        raise UsageError(f"the recording holds no {kind} step", _instead(steps["kind"]), _NEXT)
+        raise UsageError(f"the recording holds no {step_of_kind(kind)}", _instead(steps["kind"]), _NEXT)
     spans = own.select("node", start_ns="begin_ns", end_ns="done_ns")
     rows = {name: _kept(trace, name, own["step"], spans) for name in _timed_tables(trace)}
     work = [rows[name].select("node", "start_ns", "end_ns") for name in _WORK if name in rows]

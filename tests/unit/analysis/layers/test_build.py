@@ -58,6 +58,11 @@ def test_the_spread_names_the_longest_layer() -> None:
     assert (stack.least_ns, stack.most_ns, stack.longest) == (LAYER_NS, LAYER_NS + 60, 3)
 
 
+def test_a_step_that_is_neither_prefill_nor_decode_is_named_in_english() -> None:
+    section = modules_section(examine(served([[LAYER] * 8], kind="IDLE"), "x"), 9)
+    assert any(line.startswith("A step of another kind: 8 layers take") for line in section.lines)
+
+
 def test_of_equal_steps_the_median_counts() -> None:
     row, stack = only(layers(served([[LAYER] * 4, [SLOW] * 4, [LAYER] * 4, [LAYER] * 3])).rows)
     assert (row.steps, row.alike) == (4, 3)  # one runs other kernels
