@@ -35,6 +35,16 @@ _PLAIN_F32 = re.compile(
 _F64 = re.compile(r"(?<![a-z])d(?:gemm|\d+gemm)|_f64f64_|^Cijk_[A-Za-z]+_[A-Za-z]+_DB?_", re.IGNORECASE)
 
 
+# Types of 8 bits or fewer: OCP's e4m3, e5m2, e2m1 and so on; the letters that Tensile (F8, I8), nvjet (q: 8 bits, o: 4)
+# and cuBLAS (imma) put in names; weights and activations as aiter, vLLM and GPTQ count their bits (a8w8, w4a16).
+# The template argument Fp8KVCacheDataType is there whatever the type of the cache is.
+_NARROW = re.compile(
+    r"e[2345]m[0123](?!\d)|fp[468](?!\d|KVCacheDataType)|(?<![a-z0-9])b?f8(?!\d)|(?<![a-z0-9])(?:int8|i8)(?!_t|\d)|imma"
+    r"|nvjet_(?:sm\d+_)?(?:qq|qr|rq|oo)|(?<![a-z0-9])(?:a\d+w[48]|w[48]a\d+)(?!\d)|(?<!\w)mul_mat_(?:vec_)?q|marlin|awq|gptq",
+    re.IGNORECASE,
+)
+
+
 @lru_cache(maxsize=65_536)
 def element_type(kernel: str) -> str | None:
     """The widest floating-point type that a kernel's parameters point to: what its arrays are made of.
@@ -62,3 +72,9 @@ def is_f64_product(kernel: str) -> bool:
 def is_plain_f32_product(kernel: str) -> bool:
     """Whether the name says: a product in single precision that leaves the matrix units idle."""
     return bool(_PLAIN_F32.search(kernel)) and not matrix_by_name(kernel)
+
+
+@lru_cache(maxsize=65_536)
+def is_narrow(kernel: str) -> bool:
+    """Whether the name says that its numbers have 8 bits or fewer."""
+    return bool(_NARROW.search(demangle(kernel)[:LONGEST]))

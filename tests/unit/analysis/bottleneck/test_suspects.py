@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocm_perf.analysis.bottleneck import bottlenecks
-from rocm_perf.analysis.bottleneck.element_types import element_type, is_plain_f32_product
+from rocm_perf.analysis.bottleneck.element_types import element_type, is_narrow, is_plain_f32_product
 from rocm_perf.analysis.bottleneck.nature import streams
 from rocm_perf.analysis.bottleneck.suspects import defect, suspect
 from rocm_perf.model.results.bottleneck import Bottleneck, Evidence
@@ -215,3 +215,35 @@ def test_conflicts_per_access_become_a_share_of_the_cycles() -> None:
 def test_tables_without_trouble_name_no_cause() -> None:
     row = of_tables(valu=20, waits=10, cycles=100, conflicts=0)
     assert (row.label, row.suspect) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_et128x16",
+        "Cijk_Alik_Bljk_F8BS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64",
+        "Cijk_Ailk_Bjlk_I8II_BH_MT64x64x32",
+        "nvjet_qqtst_128x256_128x4_1x2_h_bz_coopA_TNT",
+        "sm90_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n_tilesize128x128x64",
+        "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu",
+        "void mul_mat_q<(ggml_type)8, 64>(char const*)",
+        "_w8a8_block_fp8_matmul",
+    ],
+)
+def test_names_of_products_in_few_bits(kernel: str) -> None:
+    assert is_narrow(kernel)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "Cijk_Alik_Bljk_BBS_BH_MT128x256x32_MI16x16x16x1",
+        "nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNT",
+        "void vllm::paged_attention<__hip_bfloat16, (vllm::Fp8KVCacheDataType)0>(float*)",
+        "void add<float4>(float4*, unsigned char*, int8_t*)",
+        "sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize128x64x16",
+        "gemm_a16w16",
+    ],
+)
+def test_names_of_other_kernels(kernel: str) -> None:
+    assert not is_narrow(kernel)

@@ -14,11 +14,10 @@ from rocm_perf.analysis.verdict.kernels.words import (
     BESIDE_THE_PATH,
     COUNTED,
     IN_DOUBLE,
-    NEAR,
-    NEAR_OF_SEVERAL,
     ROOFS,
     SUPPORT,
     TOO_SHORT,
+    nothing_to_gain,
 )
 from rocm_perf.model.finding import is_next_to_nothing
 from rocm_perf.model.results.bottleneck import Rival
@@ -90,7 +89,9 @@ def _distance(case: Case) -> Iterator[str]:
     if not _roof_leads(case):
         yield from _roof(case)
     if case.near and room is not None:
-        yield (NEAR_OF_SEVERAL if case.subject.others else NEAR)[room.computes]
+        yield nothing_to_gain(
+            computes=room.computes, others=case.subject.others, narrow=case.subject.is_narrow
+        )
     elif stake is not None and is_next_to_nothing(stake, judged_ns):
         yield BESIDE_THE_PATH.of(case.subject.others)
     elif (

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.bottleneck.element_types import is_f64_product
+from rocm_perf.analysis.bottleneck.element_types import is_f64_product, is_narrow
 from rocm_perf.analysis.bottleneck.nature import streams
 from rocm_perf.analysis.time.conversions import is_conversion
 from rocm_perf.analysis.time.kernel_family import family
@@ -20,6 +20,7 @@ from rocm_perf.model.results.path import KernelOnPath
 from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.model.results.times import Hotspot
 
+_NARROW = ("f8", "f6", "f4", "i8")  # how the names of such ceilings begin
 _MOVERS = ("PyTorch", "inductor", "ggml")
 _ADDS_BY_INDEX = re.compile(
     r"indexFunc|index_add|scatter_add|ReduceAdd|embedding_backward|histogram", re.IGNORECASE
@@ -81,6 +82,13 @@ class Subject(msgspec.Struct, frozen=True):
     @property
     def in_double(self) -> bool:
         return all(map(is_f64_product, self.kernels))
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it computes in 8 bits or fewer, as its name or its work says: no type is much narrower."""
+        named = all(map(is_narrow, self.kernels))
+        computed = [part.ceiling for point in self.points for part in point.work if part.kind == "compute"]
+        return named or (bool(computed) and all(name.startswith(_NARROW) for name in computed))
 
     @property
     def adds_by_index(self) -> bool:

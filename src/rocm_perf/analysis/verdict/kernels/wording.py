@@ -22,6 +22,7 @@ from rocm_perf.analysis.verdict.kernels.words import (
     LIBRARY_REMEDIES,
     MOVER_CAUSE,
     MOVER_REMEDY,
+    NARROWER,
     NEAR_IN_DOUBLE,
     NEAR_ROOF,
     OWN_ATTENTION,
@@ -148,14 +149,22 @@ def _remedy(case: Case) -> str:
     if limit in (None, *ROOFS.values()) and not case.near and (choice := _another_kernel(case)):
         return choice
     if limit == "memory bandwidth" and _memory_gives_more(case):
-        return FAR_FROM_MEMORY_REMEDY
-    return CLOSER_REMEDIES.get(case.closer) or (REMEDIES[limit] if limit else UNKNOWN_REMEDY)
+        return _or_narrower(FAR_FROM_MEMORY_REMEDY, case)
+    if closer := CLOSER_REMEDIES.get(case.closer):
+        return closer
+    if limit is None:
+        return UNKNOWN_REMEDY
+    return _or_narrower(REMEDIES[limit], case) if limit in ROOFS.values() else REMEDIES[limit]
+
+
+def _or_narrower(remedy: str, case: Case) -> str:
+    return remedy if case.subject.is_narrow else remedy + NARROWER
 
 
 def _memory_gives_more(case: Case) -> bool:
-    """Whether counters show it well below what memory gives."""
+    """Whether it is well below what memory gives."""
     room = case.room
-    return room is not None and room.counted and not room.computes and room.reached < _SETS_THE_PACE
+    return room is not None and not room.computes and room.reached < _SETS_THE_PACE
 
 
 def _another_kernel(case: Case) -> str | None:
@@ -165,7 +174,8 @@ def _another_kernel(case: Case) -> str | None:
     (kind,) = case.subject.kinds
     if kind.name == "attention" and kind.library not in OWN_ATTENTION:
         return ATTENTION_REMEDY
-    return LIBRARY_REMEDIES.get((kind.name, kind.library))
+    remedy = LIBRARY_REMEDIES.get((kind.name, kind.library))
+    return remedy and _or_narrower(remedy, case)
 
 
 def _speedup(document: Document, stake_ns: int | None) -> Quantity | None:

@@ -63,9 +63,9 @@ CLOSER = {
 }
 
 REMEDIES: dict[Label, str] = {
-    "compute": "Use a narrower data type or a faster algorithm; check that the matrix units do the products.",
-    "memory bandwidth": "Move fewer bytes: fuse it with its neighbours, reuse what is in cache, use a narrower data "
-    "type, read neighbouring addresses.",
+    "compute": "Use a faster algorithm; check that the matrix units do the products.",
+    "memory bandwidth": "Move fewer bytes: fuse it with its neighbours, reuse what is in cache, read neighbouring "
+    "addresses.",
     "memory latency": "Keep more loads in flight: unroll, load wider, prefetch, run more waves at once.",
     "LDS": "Keep less in LDS, or read it wider.",
     "scratch": "Get each work-item's data back into registers: fewer items per work-item, smaller tiles, arrays "
@@ -81,8 +81,10 @@ REMEDIES: dict[Label, str] = {
 # Below a share of what memory gives, more of it can be asked for at once.
 FAR_FROM_MEMORY_REMEDY = (
     "Keep more loads in flight: wider loads (16 B each), several per work-item before the first is used, a larger "
-    "launch. Then move fewer bytes: fuse it with its neighbours, reuse what is in cache, use a narrower data type."
+    "launch. Then move fewer bytes: fuse it with its neighbours, reuse what is in cache."
 )
+# Said after the remedies of a roof, and of libraries, of what does not compute in 8 bits or fewer already.
+NARROWER = " Or use a narrower data type."
 CLOSER_REMEDIES = {
     WAVES_FIT: "Give each wave and each launch more work: several elements per work-item, a loop over the grid, a "
     "larger problem. Its waves end about as fast as they start; registers and LDS leave room for more.",
@@ -94,12 +96,12 @@ CLOSER_REMEDIES = {
 # By family and library: who calls a library cannot rewrite its kernel, but has a say in which one it takes.
 LIBRARY_REMEDIES = {
     ("gemm", "Tensile"): "The library chooses among many kernels: let it try them for these sizes (in torch "
-    "PYTORCH_TUNABLEOP_ENABLED=1 for one run, elsewhere hipblaslt-bench), or use a narrower data type.",
+    "PYTORCH_TUNABLEOP_ENABLED=1 for one run, elsewhere hipblaslt-bench).",
     (
         "gemm",
         "cuBLAS",
     ): 'The library chooses among many kernels: let them be tried for these sizes (torch.compile with mode="'
-    "max-autotune\", cublasLt's own search), or use a narrower data type.",
+    "max-autotune\", cublasLt's own search).",
     (
         "gemm",
         "Triton",
@@ -110,10 +112,15 @@ LIBRARY_REMEDIES = {
         "convolution",
         "MIOpen",
     ): "MIOpen chooses among many kernels: let it search for these sizes (MIOPEN_FIND_ENFORCE=3 for one "
-    "run, in torch with torch.backends.cudnn.benchmark = True), keep tensors in channels_last, or use a narrower data "
-    "type.",
+    "run, in torch with torch.backends.cudnn.benchmark = True), and keep tensors in channels_last.",
     ("convolution", "cuDNN"): "cuDNN chooses among many kernels: let it try them for these sizes (in torch "
-    "torch.backends.cudnn.benchmark = True), keep tensors in channels_last, or use a narrower data type.",
+    "torch.backends.cudnn.benchmark = True), and keep tensors in channels_last.",
+    (
+        "gemm",
+        "TensorRT-LLM/FlashInfer",
+    ): "TensorRT-LLM and FlashInfer choose among compiled kernels by the number of "
+    "tokens: let them be tried for these sizes (flashinfer.autotune, which vLLM calls when it starts), give "
+    "a step more tokens, or measure another backend for the product (CUTLASS, Triton).",
 }
 ATTENTION_REMEDY = (
     "Measure another implementation of attention at these sizes (torch.nn.attention.sdpa_kernel, --attention-backend "
@@ -156,18 +163,20 @@ UNCAPTURED_REMEDY = (
     "Add a torch.profiler trace of the time when its graph was captured (--capture FILE): it has the operators and "
     "their shapes. Or count what the kernel moves and computes, and see where its waves wait."
 )
-NEAR = {  # by whether arithmetic is the roof
-    False: "it is near what memory gives: nothing to gain in the kernel itself, only by moving fewer bytes (fusion, a "
-    "narrower data type)",
-    True: "it is near what these units reach: nothing to gain in the kernel itself, only with a narrower data type or "
-    "less arithmetic",
-}
-NEAR_OF_SEVERAL = {
-    False: "they are near what memory gives: nothing to gain in the kernels themselves, only by moving fewer bytes "
-    "(fusion, a narrower data type)",
-    True: "they are near what these units reach: nothing to gain in the kernels themselves, only with a narrower data "
-    "type or less arithmetic",
-}
+
+
+def nothing_to_gain(*, computes: bool, others: int, narrow: bool) -> str:
+    """What is said at a roof, that of arithmetic or that of memory, of a kernel with so many others."""
+    they, kernels = ("they are", "the kernels themselves") if others else ("it is", "the kernel itself")
+    if computes:
+        less = "less arithmetic" if narrow else "a narrower data type or less arithmetic"
+        return f"{they} near what these units reach: nothing to gain in {kernels}, only with {less}"
+    fewer = "fusion" if narrow else "fusion, a narrower data type"
+    return (
+        f"{they} near what memory gives: nothing to gain in {kernels}, only by moving fewer bytes ({fewer})"
+    )
+
+
 TOO_SHORT = (
     "a dispatch lasts only {}: starting and ending weigh as much as the work; judge it on a larger problem"
 )

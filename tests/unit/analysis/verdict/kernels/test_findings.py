@@ -184,6 +184,33 @@ def test_what_is_known_of_a_few_is_not_said_of_all(known: int, says: str) -> Non
     assert says in first.title
 
 
+EXPERTS = (
+    "bmm_Bfloat16_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_et128x16_m128x16x32_cga1x1x1_16dp256b_rM_TN_transOut"
+)
+
+
+def test_what_computes_in_few_bits_is_not_told_to_use_fewer() -> None:
+    for length_ns in (1_000_000, 250_000, 120_000):
+        said_of_experts = product(EXPERTS, length_ns)
+        assert "narrower" not in said_of_experts.remedy + " ".join(said_of_experts.evidence)
+        assert "flashinfer.autotune" in said_of_experts.remedy or said_of_experts.title.endswith(
+            "near its roof"
+        )
+        wide = product(PRODUCT, length_ns)
+        assert "narrower" in wide.remedy + " ".join(wide.evidence)
+
+
+def test_far_below_what_memory_gives_more_has_to_be_asked_of_it_by_shapes_too() -> None:
+    """An addition of 512 MiB in all, in twice the time that the memory needs, and in little more than that."""
+    add = {"name": "aten::add", "category": "operator", "start_ns": 0, "end_ns": 9_000, "tid": 1}
+    shapes = {"shapes": "[[67108864],[67108864]]", "dtypes": '["c10::BFloat16","c10::BFloat16"]'}
+    launched = [call("hipLaunchKernel", 1_000, 2_000, 1, tid=1)]
+    for length_ns, begins in ((152_000, "Keep more loads in flight"), (117_000, "Move fewer bytes")):
+        ran = [kernel("my_add", 10_000, 10_000 + length_ns, correlation_id=1, dispatch_id=1)]
+        recorded = trace(agents=[MI300X], ops=[{**add, **shapes}], api_calls=launched, dispatches=ran)
+        assert said(recorded)[0].remedy.startswith(begins)
+
+
 def test_attention_is_to_be_measured_beside_another() -> None:
     assert said(series(("attn_fwd", 700_000)))[0].remedy.startswith(
         "Measure another implementation of attention"
