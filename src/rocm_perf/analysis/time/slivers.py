@@ -135,8 +135,7 @@ def sliver_findings(document: Document) -> list[Finding]:
         title="Runs of short kernels could be fused into one",
         evidence=(
             f"{format_count(len(result.rows), 'sequence')} of short kernels repeat{'s' * (len(result.rows) == 1)}; "
-            "the costliest runs "
-            f"{first.occurrences:,} times: {names}",
+            f"the one with most to save runs {first.occurrences:,} times: {names}",
             f"its {len(first.kernels)} kernels take {format_ns(first.kernel_ns / first.occurrences)} per "
             f"occurrence, the gaps between them {format_ns(first.gap_ns / first.occurrences)}",
         ),

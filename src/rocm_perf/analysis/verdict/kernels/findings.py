@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from rocm_perf.analysis.time.attention_products import fused_products
 from rocm_perf.analysis.time.conversions import CONVERSIONS, conversion_findings
@@ -71,22 +71,27 @@ def _chosen(listed: Sequence[Subject], together: Sequence[Finding], document: Do
 
 
 def _of_one_family(apart: Sequence[Subject], large: Sequence[Subject]) -> list[Subject]:
-    """Small kernels of one family as one, where they hold more than the large ones together: a product has another
-    kernel for each shape."""
-    families: dict[str, list[Subject]] = {}
-    for subject in apart:
-        if subject not in large and subject.family != OTHER.name:
-            families.setdefault(subject.family, []).append(subject)
-    most = max(families.values(), key=lambda alike: sum(one.share for one in alike), default=[])
+    """Small kernels of one family and library as one, where they hold more than the large ones together: a product has
+    another kernel for each shape."""
+    small = [one for one in apart if one not in large and one.family != OTHER.name]
+    most = _most((one, one.kind) for one in small)
     much = sum(one.share for one in most) > sum(one.share for one in large)
     return [joined(most)] if much else []
 
 
 def _alike(small: Sequence[Subject]) -> list[Subject]:
-    causes = {subject.label: [one for one in small if one.label == subject.label] for subject in small}
-    causes.pop(None, None)  # what nothing is known of has nothing in common
-    most = max(causes.values(), key=lambda alike: sum(one.total_ns for one in alike), default=[])
+    """Small kernels of one family and library with one cause as one, or the costliest: of what nothing is known of,
+    nothing is known to be alike."""
+    most = _most((one, (one.kind, one.label)) for one in small if one.label is not None)
     return [joined(most)] if sum(one.share for one in most) >= _SHARE else list(small[:1])
+
+
+def _most(keyed: Iterable[tuple[Subject, Hashable]]) -> list[Subject]:
+    """Those of one key that hold most time together, in their order."""
+    groups: dict[Hashable, list[Subject]] = {}
+    for subject, key in keyed:
+        groups.setdefault(key, []).append(subject)
+    return max(groups.values(), key=lambda alike: sum(one.total_ns for one in alike), default=[])
 
 
 def _told(subject: Subject, ids: set[str]) -> bool:

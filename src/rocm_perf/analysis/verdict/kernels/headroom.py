@@ -45,13 +45,22 @@ class Headroom(msgspec.Struct, frozen=True):
 
 def headroom(subject: Subject, others: Sequence[Subject], document: Document) -> Headroom | None:
     """None where neither bytes nor operations of most of it are known, or no peak is."""
-    usable = [point for point in subject.points if _usable(point)]
+    usable = _under_one_roof([point for point in subject.points if _usable(point)])
     if not usable or not subject.is_most(usable):
         return None
-    best = _best(subject, others) if _on_matrix_units(usable[0]) else None
+    best = _best(usable[0].position, others) if _on_matrix_units(usable[0]) else None
     if best is not None:
         return _below_best(subject, usable, best, document)
     return _below_peak(subject, usable, document)
+
+
+def _under_one_roof(points: Sequence[KernelRoofline]) -> list[KernelRoofline]:
+    """Those under the roof that most of the time is spent under: shares of different roofs have no mean."""
+    spent: dict[str | None, int] = {}
+    for point in points:
+        spent[point.position] = spent.get(point.position, 0) + point.total_ns
+    roof = max(spent, key=lambda position: spent[position], default=None)
+    return [point for point in points if point.position == roof]
 
 
 def _usable(point: KernelRoofline) -> bool:
@@ -63,9 +72,8 @@ def _on_matrix_units(point: KernelRoofline) -> bool:
     return bool(point.position and point.position.endswith(f"{MATRIX})"))
 
 
-def _best(subject: Subject, others: Sequence[Subject]) -> KernelRoofline | None:
+def _best(position: str | None, others: Sequence[Subject]) -> KernelRoofline | None:
     """The kernel that comes nearest to the same peak, of all that run for a while, if there are several."""
-    position = next(point.position for point in subject.points if _usable(point))
     rivals = [
         point
         for other in others

@@ -62,12 +62,17 @@ class Subject(msgspec.Struct, frozen=True):
         return frozenset(family(spot.kernel) for spot in self.spots)
 
     @property
+    def kind(self) -> Family:
+        """What its costliest kernel does, and whose that is."""
+        return family(self.spots[0].kernel)
+
+    @property
     def family(self) -> str:
-        return family(self.spots[0].kernel).name
+        return self.kind.name
 
     @property
     def library(self) -> str:
-        return family(self.spots[0].kernel).library
+        return self.kind.library
 
     @property
     def moves(self) -> bool:
@@ -147,8 +152,8 @@ def subjects(document: Document) -> list[Subject]:
 
 
 def joined(alike: Sequence[Subject]) -> Subject:
-    """Kernels with one cause as one subject, which has the name of the costliest."""
-    first = alike[0]
+    """Kernels of one family as one subject, which has the name of the costliest."""
+    first, *_ = alike = sorted(alike, key=lambda one: -one.total_ns)
     return Subject(
         name=first.name,
         spots=tuple(spot for one in alike for spot in one.spots),

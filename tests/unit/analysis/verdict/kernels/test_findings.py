@@ -253,6 +253,32 @@ def test_many_products_that_hold_more_than_the_largest_kernel_come_first_togethe
     assert second.id == "kernel-gelu"
 
 
+def test_products_of_two_libraries_are_not_told_together() -> None:
+    tensile = [(f"Cijk_Ailk_Bljk_HHS_BH_MT{size}x64x32", 40_000) for size in range(16, 36)]
+    cublas = [(f"ampere_fp16_s16816gemm_fp16_{size}x64_nn", 39_000) for size in range(16, 36)]
+    first = said(series(("gelu", 300_000), *tensile, *cublas))[0]
+    assert "and 19 other kernels take" in first.title
+    assert first.remedy.startswith("The library chooses among many kernels")
+
+
+def test_small_kernels_of_several_families_are_not_told_together() -> None:
+    """All of them move data, and memory probably sets their pace; half of them copy, half compute a little."""
+    copies = [(f"cpy_{name}_f32", 50_000) for name in "abcdefghijk"]
+    computing = [
+        (f"{name}_f32", 49_000)
+        for name in ("silu", "gelu", "relu", "add", "mul", "clamp", "sqr", "sin", "cos")
+    ]
+    first = said(series(*copies, *computing))[0]
+    assert first.title.startswith("cpy_a_f32 and 10 other kernels take 55.5 % of the kernel time")
+
+
+def test_several_kernels_have_the_name_of_the_costliest() -> None:
+    small = [(f"cpy_{name}_f32", 40_000 + 100 * place) for place, name in enumerate("abcdefghijkl")]
+    first = said(series(*small))[0]
+    assert first.title.startswith("cpy_l_f32 and 11 other kernels")
+    assert "the costliest, cpy_l_f32, stands here for all" in first.evidence[1]
+
+
 def test_every_cause_is_said_of_one_and_of_many() -> None:
     causes = [*CAUSES.values(), *CLOSER.values(), MOVER_CAUSE, RUNTIME_CAUSE, NEAR_ROOF, NEAR_IN_DOUBLE]
     assert not [cause for cause in causes if re.search(r"\b(they|their|them)\b", cause.one)]
