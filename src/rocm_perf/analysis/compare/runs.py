@@ -13,13 +13,13 @@ import polars as pl
 
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.compare.setting import of_gpus
-from rocm_perf.analysis.compare.wall import TIMED_TABLES, GpuWall, gpu_walls
+from rocm_perf.analysis.compare.wall import GpuWall, gpu_walls
 from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.phases.build import phases
 from rocm_perf.analysis.phases.focus import cut, focused
 from rocm_perf.analysis.phases.windows import steady
 from rocm_perf.analysis.serving.steps import THREAD, timed_steps
-from rocm_perf.analysis.time.busy import wall_ns
+from rocm_perf.analysis.time.busy import SPANS, wall_ns
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.finding import Finding
@@ -101,7 +101,7 @@ class JudgedRun:
             gpus=len(self.gpus),
             dispatches=spots.dispatches,
             kernel_ns=spots.total_ns,
-            recorded=tuple(table for table in TIMED_TABLES if self.trace.has(table)),
+            recorded=tuple(table for table in SPANS if self.trace.has(table)),
             devices=of_gpus(self.trace, "name"),
             chips=of_gpus(self.trace, "gfx"),
             world_size=self.trace.run.world_size,

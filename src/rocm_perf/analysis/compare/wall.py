@@ -9,18 +9,20 @@ import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
-from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
+from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
+from rocm_perf.analysis.time.busy import lasting, node_spans
 from rocm_perf.model.results.gaps import Gaps
 from rocm_perf.model.trace import Trace
 
 FORMULAS = {
     "compare.wall.kernels": "length of the union of kernel intervals on the GPU",
     "compare.wall.copies": "length of the union of kernel and copy intervals - that of kernels alone",
-    "compare.wall.before_first": "first kernel or copy of the GPU - first thing recorded on its node",
-    "compare.wall.after_last": "last thing recorded on the node - end of the GPU's last kernel or copy",
+    "compare.wall.before_first": "first kernel or copy of the GPU, or the beginning of the step marked by torch's "
+    "profiler that it waits for first - first thing recorded on its node",
+    "compare.wall.after_last": "last thing recorded on the node - end of the GPU's last kernel or copy, or the "
+    "beginning of the step that follows",
 }
 
-TIMED_TABLES = ("dispatches", "copies", "api_calls", "ops", "ranges")
 _GPU = ["node", "agent_id"]
 
 
@@ -47,28 +49,15 @@ def gpu_walls(trace: Trace, idle: Gaps) -> tuple[GpuWall, ...]:
     spans = ["start_ns", "end_ns"]
     kernels = timed_dispatches(trace).select(*_GPU, *spans)
     copies = timed_copies(trace).select(*_GPU, *spans)
-    busy = union_ns(pl.concat([kernels, copies]), _GPU)
+    busy = lasting(union_ns(pl.concat([kernels, copies]), _GPU), trace, _GPU)
+    windows = node_spans(trace).rename({"first_ns": "opens", "last_ns": "closes"})
     running = union_ns(kernels, _GPU).select(*_GPU, pl.col("union_ns").alias("kernel_ns"))
-    rows = busy.join(running, on=_GPU, how="left", nulls_equal=True).join(_windows(trace), on="node")
+    rows = busy.join(running, on=_GPU, how="left", nulls_equal=True).join(windows, on="node")
     causes = {(place.node, place.agent_id): place.causes for place in idle.places if place.level == "gpu"}
     return tuple(
         _gpu_wall(row, causes.get((row["node"], row["agent_id"]), {}))
         for row in rows.sort(_GPU, nulls_last=True).iter_rows(named=True)
     )
-
-
-def _windows(trace: Trace) -> pl.DataFrame:
-    """First and last instant of each node, as in `wall_ns`."""
-    number = timed_pass(trace)
-    last = pl.max_horizontal(pl.col("end_ns").max(), pl.col("start_ns").max())
-    spans = [
-        trace.lazy(table)
-        .filter(pl.col("pass_id") == number)
-        .group_by("node")
-        .agg(pl.col("start_ns").min().alias("opens"), last.alias("closes"))
-        for table in TIMED_TABLES
-    ]
-    return pl.concat(spans).group_by("node").agg(pl.col("opens").min(), pl.col("closes").max()).collect()
 
 
 def _gpu_wall(row: dict[str, int], causes: dict[str, int]) -> GpuWall:

@@ -26,7 +26,7 @@ FORMULAS = {
 
 _DEVICE = ["node", "agent_id"]
 _QUEUE = [*_DEVICE, "queue_id", "stream_id"]
-_SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")
+SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")
 
 
 @once_per_trace
@@ -49,7 +49,8 @@ def wall_ns(trace: Trace) -> int | None:
 
 
 def node_spans(trace: Trace) -> pl.DataFrame:
-    """When the first thing of each node begins, and the last one ends, in the timed pass."""
+    """When the first thing of each node begins, and the last one ends, in the timed pass; a part lasts until the step
+    that follows it."""
     number = timed_pass(trace)
     spans = [
         trace.lazy(name)
@@ -59,12 +60,18 @@ def node_spans(trace: Trace) -> pl.DataFrame:
             pl.col("start_ns").min().alias("first_ns"),
             pl.max_horizontal(pl.col("end_ns").max(), pl.col("start_ns").max()).alias("last_ns"),
         )
-        for name in _SPANS
+        for name in SPANS
         if trace.has(name)
     ]
     if not spans:
         return pl.DataFrame(schema={"node": pl.Int32, "first_ns": pl.Int64, "last_ns": pl.Int64})
-    return pl.concat(spans).group_by("node").agg(pl.col("first_ns").min(), pl.col("last_ns").max()).collect()
+    following = lead_outs(trace).select("node", first_ns="start_ns", last_ns="start_ns")
+    return (
+        pl.concat([*spans, following.lazy()])
+        .group_by("node")
+        .agg(pl.col("first_ns").min(), pl.col("last_ns").max())
+        .collect()
+    )
 
 
 def gpus(trace: Trace) -> tuple[Agent, ...]:
@@ -80,12 +87,17 @@ def _times(trace: Trace, by: list[str]) -> tuple[DeviceTime, ...]:
     both = union_ns(pl.concat([kernels, copies]), by)
     if not both.height:
         return ()
-    both = _led_out(_led_in(both, trace), trace, by)
+    both = lasting(both, trace, by)
     table = both.join(_named(union_ns(kernels, by), "kernel", by), on=by, how="left", nulls_equal=True)
     table = table.join(_named(union_ns(copies, by), "copy", by), on=by, how="left", nulls_equal=True)
     names = agent_names(trace)
     rows = [_row(row, names) for row in table.sort(by, nulls_last=True).iter_rows(named=True)]
     return tuple(sorted(rows, key=lambda row: -row.busy_ns))
+
+
+def lasting(times: pl.DataFrame, trace: Trace, by: list[str]) -> pl.DataFrame:
+    """Unions of work, first_ns where a marked step led in to the first of it, last_ns where the next step begins."""
+    return _led_out(_led_in(times, trace), trace, by)
 
 
 def _led_in(times: pl.DataFrame, trace: Trace) -> pl.DataFrame:

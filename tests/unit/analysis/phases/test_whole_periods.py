@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from rocm_perf.analysis.compare.wall import gpu_walls
 from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.phases.build import phases
 from rocm_perf.analysis.phases.focus import focused
-from rocm_perf.analysis.time.busy import device_times, queue_times
+from rocm_perf.analysis.time.busy import device_times, queue_times, wall_ns
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import call, kernel, trace
 
@@ -47,3 +48,12 @@ def test_what_nothing_follows_ends_with_its_last_work() -> None:
     (gpu,) = device_times(recording)
     assert gpu.window_ns == 11 * MS + 409 * US
     assert gaps(recording).gaps == 23
+
+
+def test_the_parts_of_the_wall_sum_to_the_steps() -> None:
+    part = focused(loop(12))
+    assert wall_ns(part) == pytest.approx(11 * MS, abs=10 * US)
+    (wall,) = gpu_walls(part, gaps(part))
+    assert wall.wall_ns == sum(wall.parts.values()) == wall_ns(part)
+    assert wall.parts["after_last"] == 0
+    assert "nothing_recorded" not in wall.parts
