@@ -15,7 +15,7 @@ REMEDY = (
     ".to(memory_format=torch.channels_last), with MIOpen beside PYTORCH_MIOPEN_SUGGEST_NHWC=1 where that is not the "
     "default; elsewhere NHWC from the input on."
 )
-_SHARE = 0.1  # of the kernel time: from here on it is worth a word
+_SHARE = 0.1  # of the time of kernels that do not wait for other ranks: from here on it is worth a word
 _NAMED = 3
 
 
@@ -29,7 +29,10 @@ def conversion_findings(document: Document) -> list[Finding]:
     """That convolutions have their tensors converted, where that takes long."""
     spots = [spot for spot in document.hotspots.rows if is_conversion(spot.kernel)]
     spent, total = sum(spot.total_ns for spot in spots), document.hotspots.total_ns
-    if not total or spent < _SHARE * total:
+    waiting = sum(
+        spot.total_ns for spot in document.hotspots.rows if family(spot.kernel).name == "collective"
+    )
+    if not spent or spent < _SHARE * (total - waiting):
         return []
     names = list(dict.fromkeys(short_name(spot.kernel) for spot in spots))
     calls = format_count(sum(spot.calls for spot in spots), "call")

@@ -40,3 +40,15 @@ def test_conversions_are_told_together_and_never_again_one_by_one() -> None:
 def test_a_few_are_not_worth_a_word() -> None:
     ran = [kernel("batched_transpose_16x32_half", 0, 30), kernel(CONVOLUTION, 30, 900)]
     assert conversion_findings(document(trace(dispatches=ran))) == []
+
+
+def test_collectives_do_not_hide_them() -> None:
+    """They last until the slowest rank has come."""
+    ran = [
+        kernel("batched_transpose_16x32_half", 0, 30),
+        kernel(CONVOLUTION, 30, 200),
+        kernel("ncclDevKernel_Generic", 200, 2000),
+    ]
+    assert conversion_findings(document(trace(dispatches=ran)))[0].title.startswith(
+        "1.5 % of the kernel time"
+    )
