@@ -104,7 +104,9 @@ def _layered(trace: Trace, unit: Unit, total_ns: int) -> LayeredWork:
 
 def _groups(unit: Unit, spent: float) -> list[list[Stack]]:
     """The stacks that the step is made of, those that run the same kernels together; none where they are less than half
-    of it."""
+    of it, or where it takes no time, as times in whole microseconds may say."""
+    if not spent:
+        return []
     found = stacks(unit.codes, unit.mean_ns.tolist(), _of_families(unit, _ESSENTIAL))
     groups = [group for group in _equal_stacks(found, unit.codes) if _is_of_a_model(group[0], unit)]
     large = [group for group in groups if _time_of(group, unit) >= LEAST_SHARE * spent]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
+import polars as pl
+
 from rocm_perf.analysis.layers.build import layers, layers_by_repetition
 from rocm_perf.analysis.overview import examine
 from rocm_perf.ingest.captures.adopt import adopt
@@ -61,6 +63,16 @@ def test_the_spread_names_the_longest_layer() -> None:
 def test_a_step_that_is_neither_prefill_nor_decode_is_named_in_english() -> None:
     section = modules_section(examine(served([[LAYER] * 8], kind="IDLE"), "x"), 9)
     assert any(line.startswith("A step of another kind: 8 layers take") for line in section.lines)
+
+
+def test_kernels_without_a_length_make_no_layers() -> None:
+    """Their start and end were rounded to the same microsecond."""
+    timed = served([[LAYER] * 6])
+    tables = {name: timed.table(name) for name in ("api_calls", "ranges")}
+    without = timed.table("dispatches").with_columns(end_ns=pl.col("start_ns"))
+    recorded = Trace({**tables, "dispatches": without}, timed.run)
+    assert layers(recorded).rows == ()
+    assert modules_section(examine(recorded, "x"), 10) is not None
 
 
 def test_of_equal_steps_the_median_counts() -> None:
