@@ -19,10 +19,10 @@ CHOICE = {
 }
 
 
-def layer(*, chosen: bool = True, wave: int | None = 64) -> Trace:
+def layer(*, chosen: bool = True, wave: int | None = 64, added_up: str = SUM) -> Trace:
     """A call that launches the kernels of its experts, and what chooses them."""
     choice = [op("TopK", 10, 40, 2, **CHOICE)] if chosen else []
-    names = ("_topk_forward", UP, DOWN, SUM)
+    names = ("_topk_forward", UP, DOWN, added_up)
     return trace(
         agents=[{"agent_id": 0, **MI300X}],
         ops=[op("vllm::moe_forward", 0, 500, 1, shapes=SHAPES, dtypes=TYPES), *choice],
@@ -55,6 +55,13 @@ def experts(recording: Trace) -> OperatorShape:
 
 def test_the_operator_has_the_flops_of_its_products() -> None:
     assert experts(layer()).flops.value == UP_FLOPS + DOWN_FLOPS
+
+
+def test_a_name_may_have_a_line_break() -> None:
+    broken = layer(added_up=SUM + "\nof another line")
+    assert experts(broken).flops.value == UP_FLOPS + DOWN_FLOPS
+    known = {row.kernel: row.flops.value for row in roofline(broken).kernels}
+    assert known[UP] == UP_FLOPS
 
 
 def test_without_the_choice_or_the_grid_it_says_so() -> None:

@@ -8,6 +8,7 @@ what the operator launched. It goes with a call as one text, a line each:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -19,6 +20,7 @@ Grid = tuple[int, int, int]  # in workgroups
 
 # What the names of kernels match that say how large the experts are, or whose work follows from that.
 MARK = r"^_matmul_ogs_|^_finalize_matmul|^bmm_|moe::dev::finalize|quantize_with_block_size"
+_LAUNCH = re.compile(r"\n(?=(?:\?|\d+x\d+x\d+) )")  # where one begins: a name may have line breaks too
 CHOOSERS = ("TopK", "SortTokens")
 MOST_CHOSEN = 256  # experts of a token, more than any model has
 UNKNOWN = "?"
@@ -46,12 +48,12 @@ def routed(text: str | None) -> Routed | None:
     """What the text says; None of no text."""
     if not text:
         return None
-    first, *lines = text.split("\n")
-    return Routed(_count(first), tuple(_launch(line) for line in lines))
+    first, *launches = _LAUNCH.split(text)
+    return Routed(_count(first), tuple(map(_launch, launches)))
 
 
-def _launch(line: str) -> Launch:
-    sizes, _, kernel = line.partition(" ")
+def _launch(text: str) -> Launch:
+    sizes, _, kernel = text.partition(" ")
     if sizes == UNKNOWN:
         return Launch(kernel, None)
     x, y, z = map(int, sizes.split("x"))
