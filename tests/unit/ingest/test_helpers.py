@@ -23,6 +23,7 @@ from tests.unit.ingest import recordings as make
 _PATIENCE_S = 60.0
 _UP = "import os, pickle, sys; os.write(1, b'.'); "
 _ENDS = _UP + "pickle.load(sys.stdin.buffer)"
+_GARBLES = _ENDS + r"; sys.stdout.buffer.write(b'cnowhere\nNothing\n.')"  # a module that does not exist
 _REFUSES = (
     _UP + "pickle.load(sys.stdin.buffer); "
     "from rocm_perf.errors import InputError; "
@@ -96,8 +97,9 @@ def test_an_answer_may_be_a_refusal(source: Source) -> None:
         helpers.read(source, None)
 
 
-def test_what_a_helper_did_not_bring_to_an_end_is_read_here(source: Source) -> None:
-    with _reading(source, _ENDS) as helpers:
+@pytest.mark.parametrize("script", [_ENDS, _GARBLES], ids=["ends", "garbles"])
+def test_what_a_helper_did_not_bring_to_an_end_is_read_here(source: Source, script: str) -> None:
+    with _reading(source, script) as helpers:
         assert helpers.read(source, None) is None
 
 
