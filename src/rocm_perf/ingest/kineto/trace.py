@@ -11,6 +11,7 @@ from typing import NamedTuple
 import polars as pl
 from msgspec.structs import replace
 
+from rocm_perf.errors import InputError, RocmPerfError
 from rocm_perf.ingest import domains
 from rocm_perf.ingest.io.collector import collector_off
 from rocm_perf.ingest.io.json import EventArray, nothing_read
@@ -37,6 +38,7 @@ from rocm_perf.model import schema
 from rocm_perf.model.range_sources import ACCELERATOR
 from rocm_perf.model.run import Loss, Numbering
 from rocm_perf.model.time_window import WHOLE, Span, within
+from rocm_perf.units import format_count
 
 _KEYS = frozenset(
     {
@@ -105,34 +107,54 @@ class Gathered(NamedTuple):
 def gather(source: Source, span: Span = WHOLE) -> Gathered:
     """Every event of the file, or of a span, as tables."""
     with collector_off():
-        columns, header, losses = _collect(source, span, exact=False)
-        if columns.too_long_for_float:
-            columns, header, losses = _collect(source, span, exact=True)
-    numbering = columns.numbering
+        collected = _collect(source, span, exact=False)
+        if collected.columns.too_long_for_float:
+            collected = _collect(source, span, exact=True)
+    columns, header = collected.columns, collected.header
     tables, notices = _tables(columns, header)
     notices += [f"{label} is neither a GPU of AMD nor of NVIDIA" for label in columns.accelerators.values()]
     if columns.profiler_ranges:
         tables |= profiler_ranges(source, header)
     if not any(frame.height for frame in tables.values()):
-        damage = (
-            losses[0].what if losses and span == WHOLE else None
-        )  # a part may hold nothing of a file that is cut
-        raise nothing_read(
-            source.name, damage, "the profiler window was empty", "Check the profiler's schedule."
-        )
-    return Gathered(tables=tables, header=header, losses=losses, notices=notices, numbering=numbering)
+        raise _nothing_read(source, span, collected)
+    return Gathered(tables, header, _losses(source, collected), notices, columns.numbering)
 
 
-def _collect(source: Source, span: Span, *, exact: bool) -> tuple[Columns, Header, list[Loss]]:
+class _Collected(NamedTuple):
+    """What was read of a file, why not all of it, and how many of its events are of another form."""
+
+    columns: Columns
+    header: Header
+    damage: str | None
+    skipped: int
+
+
+def _nothing_read(source: Source, span: Span, collected: _Collected) -> RocmPerfError:
+    if span == WHOLE and collected.skipped and not collected.damage:
+        odd = f"{format_count(collected.skipped, 'event')} in it not of the form that Kineto writes, and no other"
+        step = "Take the file as the profiler wrote it, or record again."
+        return InputError(f"{source.name} cannot be read as a trace", odd, step)
+    damage = collected.damage if span == WHOLE else None  # a part may hold nothing of a file that is cut
+    return nothing_read(
+        source.name, damage, "the profiler window was empty", "Check the profiler's schedule."
+    )
+
+
+def _losses(source: Source, collected: _Collected) -> list[Loss]:
+    losses = [Loss(source.name, collected.damage)] if collected.damage else []
+    if collected.skipped:
+        losses.append(Loss(source.name, "events that are not of the form Kineto writes", collected.skipped))
+    return losses
+
+
+def _collect(source: Source, span: Span, *, exact: bool) -> _Collected:
     decode, skipped = piece_decoder(exact)
     array = EventArray(source, "traceEvents", decode)
     columns = Columns(exact, None if span == WHOLE else EventWindow(span, outlined(source).base_ns))
     for events in array:
         columns.add(events)
-    losses = [Loss(source.name, array.damage)] if array.damage else []
-    if skipped[0]:
-        losses.append(Loss(source.name, "events that are not of the form Kineto writes", skipped[0]))
-    return columns, around(array.prefix, array.suffix, source.name), losses
+    header = around(array.prefix, array.suffix, source.name)
+    return _Collected(columns, header, array.damage, skipped[0])
 
 
 def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], list[str]]:

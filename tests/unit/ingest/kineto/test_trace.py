@@ -281,6 +281,13 @@ def test_a_trace_cut_off_in_its_first_event_is_damaged_rather_than_empty(tmp_pat
             read(tmp_path, text[:end])
 
 
+def test_a_whole_trace_of_odd_events_is_not_said_to_be_cut(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, trace("7", '{"cat": 5}'))
+    assert "2 events in it not of the form that Kineto writes" in str(refused.value)
+    assert "Copy it again" not in refused.value.next_step
+
+
 def test_a_part_without_events_of_a_trace_cut_off_is_empty(tmp_path: Path) -> None:
     file = tmp_path / "t"
     file.write_text(trace(OP, LAUNCH).partition("hipLaunchKernel")[0])
