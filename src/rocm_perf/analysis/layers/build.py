@@ -42,6 +42,7 @@ _ESSENTIAL = ("attention", "softmax", "normalisation", "convolution")
 _PRODUCTS = ("gemm", "convolution")
 _NOTHING = "no kernels with times were recorded"
 _NO_STEPS = "no step and no graph replay was found in which kernels could repeat"
+_TOO_LONG = f"every step has more than {LONGEST:,} kernels: record steps of less work"
 _NO_LAYERS = (
     "no kernels repeat in a step as layers would: the same at least three times, for half of its time, a matrix "
     "product and attention, a norm or a convolution among them"
@@ -69,14 +70,21 @@ def layers_by_repetition(trace: Trace) -> Layers:
     if not everything.height:
         return Layers(known_by=None, rows=(), unavailable=_NOTHING)
     total = int((everything["end_ns"] - everything["start_ns"]).sum())
-    looked_at = 0
+    found: list[Unit] = []
     for units in (step_units, graph_units):
-        tried = [unit for unit in units(trace)[:_ROWS] if len(unit.kernels) <= LONGEST]
+        of_kind = units(trace)
+        found += of_kind
+        tried = [unit for unit in of_kind if len(unit.kernels) <= LONGEST][:_ROWS]
         rows = [row for unit in tried if (row := _layered(trace, unit, total)).stacks]
         if rows:
             return Layers(known_by="repetition", rows=tuple(rows))
-        looked_at += len(tried)
-    return Layers(known_by=None, rows=(), unavailable=_NO_LAYERS if looked_at else _NO_STEPS)
+    return Layers(known_by=None, rows=(), unavailable=_why_none(found))
+
+
+def _why_none(found: Sequence[Unit]) -> str:
+    if not found:
+        return _NO_STEPS
+    return _NO_LAYERS if any(len(unit.kernels) <= LONGEST for unit in found) else _TOO_LONG
 
 
 def _layered(trace: Trace, unit: Unit, total_ns: int) -> LayeredWork:

@@ -25,12 +25,12 @@ BEFORE, BEHIND = {"embedding": 7, "first": 3}, {PRODUCT + "3": 40, "argmax": 10}
 Kernels = Mapping[str, int]
 
 
-def served(steps: Sequence[Sequence[Kernels]], *, kind: str = "DECODE", annotated: bool = True) -> Trace:
-    """A serving step of that kind for each list of layers, a layer being its kernels and what each takes in ns;
-    `annotated`: a range around each step names it."""
+def served(steps: Sequence[Sequence[Kernels]], *, kinds: Sequence[str] = (), annotated: bool = True) -> Trace:
+    """A serving step, of these kinds or else of decoding, for each list of layers, a layer being its kernels and what
+    each takes in ns; `annotated`: a range around each step names it."""
     rows: dict[str, list[Row]] = {"dispatches": [], "api_calls": [], "ranges": []}
     now = 1_000
-    for layers in steps:
+    for layers, kind in zip(steps, kinds or ["DECODE"] * len(steps), strict=True):
         begun = now
         for name, length in _kernels(layers):
             number = len(rows["dispatches"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import polars as pl
+import pytest
 
+from rocm_perf.analysis.layers import build
 from rocm_perf.analysis.layers.build import layers, layers_by_repetition
 from rocm_perf.analysis.overview import examine
 from rocm_perf.ingest.captures.adopt import adopt
@@ -61,7 +63,7 @@ def test_the_spread_names_the_longest_layer() -> None:
 
 
 def test_a_step_that_is_neither_prefill_nor_decode_is_named_in_english() -> None:
-    section = modules_section(examine(served([[LAYER] * 8], kind="IDLE"), "x"), 9)
+    section = modules_section(examine(served([[LAYER] * 8], kinds=["IDLE"]), "x"), 9)
     assert any(line.startswith("A step of another kind: 8 layers take") for line in section.lines)
 
 
@@ -128,6 +130,20 @@ def test_without_steps_and_graphs_there_is_a_reason() -> None:
     assert str(layers(served([[LAYER]], annotated=False)).unavailable).startswith("no step and no graph")
     assert (
         layers(trace(api_calls=[call("hipInit", 0, 1)])).unavailable == "no kernels with times were recorded"
+    )
+
+
+def test_steps_that_are_too_long_do_not_keep_others_from_being_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(build, "LONGEST", 100)
+    monkeypatch.setattr(build, "_ROWS", 1)
+    long, short = [LAYER] * 20, [LAYER] * 6
+    work, stack = only(layers(served([long, short], kinds=["PREFILL", "DECODE"])).rows)
+    assert (work.name, stack.layers) == ("decode step", 6)
+    assert (
+        layers(served([long])).unavailable
+        == "every step has more than 20,000 kernels: record steps of less work"
     )
 
 
