@@ -12,13 +12,14 @@ import msgspec
 import polars as pl
 
 from rocm_perf.analysis.basis.launched import launched_work
+from rocm_perf.analysis.basis.work_in_steps import THREAD
 from rocm_perf.analysis.compare.setting import of_gpus
 from rocm_perf.analysis.compare.wall import GpuWall, gpu_walls
 from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.phases.build import phases
 from rocm_perf.analysis.phases.focus import cut, focused
 from rocm_perf.analysis.phases.windows import steady
-from rocm_perf.analysis.serving.steps import THREAD, timed_steps
+from rocm_perf.analysis.serving.steps import timed_steps
 from rocm_perf.analysis.time.busy import SPANS, wall_ns
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.time.steps import steps

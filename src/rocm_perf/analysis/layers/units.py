@@ -17,6 +17,7 @@ from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.keys import numbers, ordered, telling
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.open_spans import open_at
+from rocm_perf.analysis.basis.work_in_steps import work_in_steps
 from rocm_perf.analysis.layers.alikeness import Content
 from rocm_perf.analysis.operators.tree import operator_tree
 from rocm_perf.analysis.program.replays import replayed_kernels
@@ -25,7 +26,6 @@ from rocm_perf.model.step_kinds import STEP_KINDS, step_of_kind
 from rocm_perf.model.trace import Trace
 
 LONGEST = 20_000  # kernels of a step in which layers are looked for
-_PROCESS = ["node", "pid"]
 _GPU = ["node", "pid", "agent_id"]
 _STREAM = [*_GPU, "queue_id", "stream_id"]
 _KERNEL = [*_STREAM, "kernel", "start_ns", "gpu_ns", "owner", "within"]
@@ -67,9 +67,19 @@ class Unit:
 
 def step_units(trace: Trace) -> list[Unit]:
     """Of each kind of step that marks or repetition show, the steps that take most time; those with most first."""
-    windows, kernels = _windows(trace), operator_tree(trace).kernels
-    begun_inside = ~carried_over(launched_work(trace)).head(kernels.height)
-    return _units(_with_windows(kernels.filter(begun_inside), windows).drop_nulls(_OCCURRENCE))
+    kernels = operator_tree(trace).kernels
+    annotated = annotated_steps(trace)
+    if annotated.height:
+        own = work_in_steps(trace)["step"].head(kernels.height)
+        kinds = {kind: step_of_kind(kind) for kind in STEP_KINDS}
+        told = pl.col("kind").cast(pl.String).replace_strict(kinds, return_dtype=pl.String)
+        names = annotated.select(told).to_series().gather(own)
+        placed = kernels.select(_KERNEL).with_columns(own.alias(_OCCURRENCE), name=names, group=names)
+    else:
+        placed = _with_windows(
+            kernels.filter(~carried_over(launched_work(trace)).head(kernels.height)), trace
+        )
+    return _units(placed.drop_nulls(_OCCURRENCE))
 
 
 def graph_units(trace: Trace) -> list[Unit]:
@@ -81,34 +91,18 @@ def graph_units(trace: Trace) -> list[Unit]:
     return _units(kernels.with_columns(name=pl.lit("graph replay")))
 
 
-def _windows(trace: Trace) -> pl.DataFrame:
-    """When each step begins and ends, where known in which process, its name, and by what time kernels belong to it."""
-    annotated = annotated_steps(trace)
-    if annotated.height:
-        names = {kind: step_of_kind(kind) for kind in STEP_KINDS}
-        name = pl.col("kind").cast(pl.String).replace_strict(names, return_dtype=pl.String)
-        return annotated.select(
-            *_PROCESS, "start_ns", "end_ns", name.alias("name"), by_launch=~pl.col("on_gpu")
-        )
+def _with_windows(kernels: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """The kernels with the step that each belongs to: the one in which it was launched, where steps are known by the
+    host's times."""
     found = steps(trace)
-    return pl.DataFrame(
-        {
-            "start_ns": [step.start_ns for step in found.steps],
-            "end_ns": [step.end_ns for step in found.steps],
-        },
-        {"start_ns": pl.Int64, "end_ns": pl.Int64},
-    ).with_columns(name=pl.lit("step"), by_launch=pl.lit(found.host_times))
-
-
-def _with_windows(kernels: pl.DataFrame, windows: pl.DataFrame) -> pl.DataFrame:
-    """The kernels with the step of their process that each belongs to, and its name as that of a group."""
-    of_process = [name for name in _PROCESS if name in windows.columns]
-    by_launch = bool(windows["by_launch"].any())
-    moment = pl.coalesce("launch_ns", "start_ns") if by_launch else pl.col("start_ns")
-    opened = windows.sort("start_ns").with_row_index(_OCCURRENCE)
-    occurrence = open_at(kernels, opened, kernels.select(moment).to_series(), of_process, _OCCURRENCE)
-    name = opened["name"].gather(occurrence)
-    return kernels.select(_KERNEL).with_columns(occurrence, name, name.alias("group"))
+    spans = [(step.start_ns, step.end_ns) for step in found.steps]
+    windows = pl.DataFrame(spans, {"start_ns": pl.Int64, "end_ns": pl.Int64}, orient="row").with_row_index(
+        "step"
+    )
+    moment = pl.coalesce("launch_ns", "start_ns") if found.host_times else pl.col("start_ns")
+    own = open_at(kernels, windows, kernels.select(moment).to_series(), [], "step")
+    step = pl.lit("step")
+    return kernels.select(_KERNEL).with_columns(own.alias(_OCCURRENCE), name=step, group=step)
 
 
 def _units(kernels: pl.DataFrame) -> list[Unit]:

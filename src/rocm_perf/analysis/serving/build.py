@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.intervals import overlap_ns, total_union_ns
 from rocm_perf.analysis.basis.launched import launched_work
+from rocm_perf.analysis.basis.work_in_steps import PROCESS, work_in_steps
 from rocm_perf.analysis.roofline.build import Machines
 from rocm_perf.analysis.serving.limits import NO_LIMIT, Limit, limit_of
 from rocm_perf.analysis.serving.steps import FORMULAS as STEP_FORMULAS
-from rocm_perf.analysis.serving.steps import PROCESS, timed_steps, work_in_steps
+from rocm_perf.analysis.serving.steps import timed_steps
 from rocm_perf.analysis.serving.workers import workers
 from rocm_perf.analysis.time.kernel_family import families
 from rocm_perf.model.quantity import Quantity, ratio, unavailable

@@ -11,7 +11,8 @@ from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.open_spans import open_at
 from rocm_perf.analysis.basis.passes import timed_pass, timed_rows
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.analysis.serving.steps import PROCESS, THREAD, timed_steps, work_in_steps
+from rocm_perf.analysis.basis.work_in_steps import PROCESS, THREAD, work_in_steps
+from rocm_perf.analysis.serving.steps import timed_steps
 from rocm_perf.errors import UsageError
 from rocm_perf.model.step_kinds import STEP_KINDS, StepKind, step_of_kind
 from rocm_perf.model.tables import SCHEMAS

@@ -1,20 +1,14 @@
-"""The annotated steps with the GPU work that belongs to each, and when each lasts.
-
-A kernel belongs to the step in whose range the host launched it, however much later it runs: a host that runs ahead is
-in another step by then. Where launches are not recorded, it belongs to the step in whose range it started; what was
-launched before the recording began belongs to none.
-"""
+"""The annotated steps with the GPU work that belongs to each, and when each lasts."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
-from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.intervals import overlap_ns
 from rocm_perf.analysis.basis.launched import launched_work
-from rocm_perf.analysis.basis.open_spans import open_at
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.basis.work_in_steps import PROCESS, STREAM, THREAD, work_in_steps
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.phases.step_spans import OWN_WORK, lasting
 from rocm_perf.model.trace import Trace
@@ -24,24 +18,6 @@ FORMULAS = {
     "is later, to the end of the range or of the last work launched in it, whichever is later; the first step begins "
     "once the GPU is done with what it found there, and that of a host that ran ahead with its work on the GPU",
 }
-
-PROCESS = ["node", "pid"]
-THREAD = ["node", "pid", "tid"]  # its steps come one after another
-_STREAM = ["node", "agent_id", "stream_id"]
-
-
-@once_per_trace
-def work_in_steps(trace: Trace) -> pl.DataFrame:
-    """Kernels and copies, each with `step`, the row of `annotated_steps` that it belongs to, null where to none."""
-    steps = annotated_steps(trace).with_row_index("step")
-    work = launched_work(trace)
-    if steps["on_gpu"].any():
-        return work.with_columns(open_at(work, steps, work["start_ns"], _STREAM, "step"))
-    launch = work.select(pl.coalesce("launch_start", "start_ns")).to_series()
-    own = open_at(work, steps, launch, THREAD, "step")
-    if own.null_count():  # launched by another thread of the process, or not known by which
-        own = pl.select(pl.coalesce(own, open_at(work, steps, launch, PROCESS, "step"))).to_series()
-    return work.with_columns(pl.when(~carried_over(work)).then(own).alias("step"))
 
 
 @once_per_trace
@@ -58,7 +34,7 @@ def timed_steps(trace: Trace) -> pl.DataFrame:
     joined = steps.join(own, on="step", how="left", maintain_order="left").with_columns(
         pl.col("kernels").fill_null(0)
     )
-    work, track = launched_work(trace), _STREAM if steps["on_gpu"].any() else THREAD
+    work, track = launched_work(trace), STREAM if steps["on_gpu"].any() else THREAD
     timed = lasting(joined, work, unrecorded_waits(trace), track)
     spans = timed.select(*PROCESS, start_ns="begin_ns", end_ns="done_ns")
     return timed.with_columns(busy_ns=overlap_ns(spans, work, PROCESS))

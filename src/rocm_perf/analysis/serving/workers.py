@@ -7,7 +7,8 @@ import polars as pl
 from rocm_perf.analysis.basis.intervals import union_ns
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.passes import timed_pass
-from rocm_perf.analysis.serving.steps import PROCESS, timed_steps
+from rocm_perf.analysis.basis.work_in_steps import PROCESS
+from rocm_perf.analysis.serving.steps import timed_steps
 from rocm_perf.model.results.serving import Worker
 from rocm_perf.model.trace import Trace
 

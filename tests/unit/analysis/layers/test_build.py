@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import Any
 
 import polars as pl
 import pytest
@@ -154,6 +155,28 @@ def test_work_on_another_stream_is_beside() -> None:
     beside = trace(dispatches=[*rows, other], ranges=step.table("ranges").to_dicts())
     row, stack = only(layers(beside).rows)
     assert (stack.layers, row.beside_ns) == (4, 3)
+
+
+def test_each_thread_has_steps_of_its_own() -> None:
+    """Two threads of one process, each with a GPU: the step of the second begins within that of the first."""
+    one = served([[LAYER] * 4])
+
+    def second(row: dict[str, Any]) -> dict[str, Any]:
+        moved = {name: row[name] + 300 for name in ("start_ns", "end_ns")}
+        ids = {
+            name: number + 1_000
+            for name in ("correlation_id", "dispatch_id")
+            if (number := row.get(name)) is not None
+        }
+        return row | moved | ids | {name: 8 for name in ("agent_id", "tid") if name in row}
+
+    dispatches, calls, ranges = (
+        [*(rows := one.table(name).to_dicts()), *map(second, rows)]
+        for name in ("dispatches", "api_calls", "ranges")
+    )
+    threads = trace(dispatches=dispatches, api_calls=calls, ranges=ranges)
+    row, stack = only(layers(threads).rows)
+    assert (row.steps, row.alike, stack.layers) == (2, 2, 4)
 
 
 def test_each_rank_has_steps_of_its_own() -> None:
