@@ -14,6 +14,8 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_share
 
 _MANY = 0.2  # of what was recorded of the host
+_WITHOUT_STACKS = "with_stack=False"
+_WITHOUT_STACKS_OF_JAX = "ProfileOptions().python_tracer_level = 0, or rocm-perf profile --profiler jax"
 
 
 def with_stacks_doubted(findings: Sequence[Finding], run: Run) -> list[Finding]:
@@ -23,7 +25,8 @@ def with_stacks_doubted(findings: Sequence[Finding], run: Run) -> list[Finding]:
     if not slow or (share := _share_of_frames(run.trace)) < _MANY:
         return list(findings)
     first = max(slow, key=lambda finding: finding.time_at_stake_ns or 0)
-    return [_doubted(finding, share) if finding is first else finding for finding in findings]
+    how = _WITHOUT_STACKS_OF_JAX if run.setting.jax else _WITHOUT_STACKS
+    return [_doubted(finding, share, how) if finding is first else finding for finding in findings]
 
 
 def _share_of_frames(trace: Trace) -> float:
@@ -32,12 +35,12 @@ def _share_of_frames(trace: Trace) -> float:
     return frames / max(trace.rows("ops") + trace.rows("api_calls"), 1)
 
 
-def _doubted(finding: Finding, share: float) -> Finding:
+def _doubted(finding: Finding, share: float, how: str) -> Finding:
     sentence = (
         f"stacks were recorded ({format_share(share)} of the host's events are Python frames), which makes the host "
         "slower than it is without a profiler"
     )
-    advice = "Before that, record again without stacks (with_stack=False), which slow the host down."
+    advice = f"Before that, record again without stacks ({how}), which slow the host down."
     return replace(
         finding, evidence=(*finding.evidence, sentence), remedy=f"{finding.remedy} {advice}".strip()
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from rocm_perf.analysis.overview import overview
 from rocm_perf.model.finding import Finding
 from rocm_perf.units import NS_PER_US
@@ -10,7 +12,7 @@ from tests.unit.analysis.traces import call, kernel, trace
 US = NS_PER_US
 
 
-def slow_host(frames: int) -> tuple[Finding, ...]:
+def slow_host(frames: int, tool: str = "torch.profiler") -> tuple[Finding, ...]:
     """Sixty kernels of 5 us, one every 60 us, with so many Python frames around each launch."""
     starts = [60 * US * n for n in range(60)]
     kernels = [
@@ -22,7 +24,8 @@ def slow_host(frames: int) -> tuple[Finding, ...]:
         for place, at in enumerate(starts)
         for category, name in [("operator", "aten::mm"), *[("python", "train.py(3): step")] * frames]
     ]
-    return overview(trace(dispatches=kernels, api_calls=calls, ops=ops), "x").findings
+    recording = trace(dispatches=kernels, api_calls=calls, ops=ops)
+    return overview(recording.described(replace(recording.run, tool=tool)), "x").findings
 
 
 def doubted(findings: tuple[Finding, ...]) -> list[str]:
@@ -33,6 +36,12 @@ def test_a_slow_host_beside_stacks_is_to_be_recorded_again_without_them() -> Non
     findings = slow_host(frames=8)
     assert doubted(findings) == ["host-bound"]
     assert "stacks were recorded (80.0 % of the host's events are Python frames)" in findings[0].evidence[-1]
+
+
+def test_jax_has_another_way_to_leave_them_out() -> None:
+    remedies = [finding.remedy for finding in slow_host(frames=8, tool="jax.profiler")]
+    assert sum("python_tracer_level = 0" in remedy for remedy in remedies) == 1
+    assert not any("with_stack" in remedy for remedy in remedies)
 
 
 def test_a_slow_host_without_stacks_is_not_doubted() -> None:
