@@ -8,8 +8,9 @@ import polars as pl
 from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
+from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.basis.launched import THREAD
-from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.passes import timed_pass, timed_rows
 from rocm_perf.analysis.idle.gap_causes import host_windows
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.model.results.gaps import RangeTime
@@ -19,13 +20,16 @@ _PROCESS = THREAD[:2]
 _EXPLAINS = 0.5  # of the host's part of the idle time
 _WHOLE = 0.9  # of the wall of each thread: a range that long names no part of the program
 _SOON = 0.1  # of idle time: the host goes on so soon after another thread's range has ended
-_STEP = r"^ProfilerStep#"
+# All of the program, or all that was compiled of it.
+_NO_PART = r"^ProfilerStep#|^(## )?Call CompiledFxGraph|^Torch-Compiled Region"
+_LONG_NS = 1_000_000  # in which a host does more than to prepare a launch
+_NEARLY = 0.9  # of what the Python frame that holds most of it does
 _MOST_NAMES = 200  # of ranges; programs that number them have thousands, none of which holds most of the time
 
 
 def idle_ranges(trace: Trace, idle: pl.DataFrame) -> tuple[RangeTime, ...]:
     """Ranges that hold most of the idle time before launches, the shortest in all first: it says most. Where launching
-    threads are in none, those of other threads of the process after which they go on.
+    threads are in none, those of other threads of the process after which they go on, or else Python frames.
 
     `idle` are gaps with launch_end, of whole GPUs.
     """
@@ -38,15 +42,29 @@ def idle_ranges(trace: Trace, idle: pl.DataFrame) -> tuple[RangeTime, ...]:
     launching = windows.select(THREAD).unique()
     own, others = (spans.join(launching, on=THREAD, how=how, nulls_equal=True) for how in ("semi", "anti"))
     wall = wall_ns(trace) or 0
-    named = _telling(own, windows, THREAD, wall)
-    if named:
-        return named
-    windows = disjoint(windows, _PROCESS)
-    return tuple(
+    told = _telling(own, windows, THREAD, wall)
+    if told:
+        return told
+    awaited = tuple(
         replace(row, in_other_threads=True)
-        for row in _telling(others, windows, _PROCESS, wall)
-        if _end_with(windows, others.filter(pl.col("name") == row.name))
+        for row in _telling(others, disjoint(windows, _PROCESS), _PROCESS, wall)
+        if _end_with(disjoint(windows, _PROCESS), others.filter(pl.col("name") == row.name))
     )
+    return awaited or _frames(trace, windows, wall)
+
+
+def _frames(trace: Trace, windows: pl.DataFrame, wall: int) -> tuple[RangeTime, ...]:
+    """Where most of the time is in long gaps, the Python functions that hold nearly all of them, the shortest first:
+    in short ones the host is in the framework's own functions."""
+    length = pl.col("end_ns") - pl.col("start_ns")
+    long = windows.filter(length >= _LONG_NS)
+    if long.select(length.sum()).item() < _EXPLAINS * windows.select(length.sum()).item():
+        return ()
+    rows = timed_rows(trace, "ops").filter(pl.col("category") == "python", length >= _LONG_NS)
+    frames = rows.select("name", *THREAD, "start_ns", "end_ns").collect()
+    found = _telling(frames.join(long, on=THREAD, how="semi", nulls_equal=True), long, THREAD, wall)
+    most = max((row.idle_ns for row in found), default=0)
+    return tuple(row for row in found if row.idle_ns >= _NEARLY * most)
 
 
 def _end_with(windows: pl.DataFrame, spans: pl.DataFrame) -> bool:
@@ -69,13 +87,17 @@ def _end_with(windows: pl.DataFrame, spans: pl.DataFrame) -> bool:
 
 
 def _spans(trace: Trace) -> pl.DataFrame:
-    """Ranges and outermost operators of the host; a step of torch's profiler names no part of it."""
+    """Ranges and outermost operators of the host; a step of torch's profiler, or what torch.compile made of the
+    program, names no part of it."""
     of_pass = (pl.col("pass_id") == timed_pass(trace)) & (pl.col("end_ns") > pl.col("start_ns"))
     columns = ["name", *THREAD, "start_ns", "end_ns"]
-    parts = ~pl.col("on_gpu") & ~pl.col("name").cast(pl.String).str.contains(_STEP)
-    ranges = trace.table("ranges").filter(of_pass & parts).select(columns)
+    ranges = trace.table("ranges").filter(of_pass & ~pl.col("on_gpu")).select(columns)
     operators = trace.table("ops").filter(of_pass & (pl.col("category") == "operator")).select(columns)
-    return pl.concat([ranges, disjoint(operators, THREAD)])
+    return pl.concat([_parts(ranges), disjoint(_parts(operators), THREAD)])
+
+
+def _parts(spans: pl.DataFrame) -> pl.DataFrame:
+    return spans.filter(~named(spans["name"], pl.col("name").str.contains(_NO_PART)))
 
 
 def _telling(

@@ -59,13 +59,13 @@ class CallTime(msgspec.Struct, frozen=True):
 
 class RangeTime(msgspec.Struct, frozen=True):
     """One named range that launching threads were in while the GPU was idle; where they were in none, one of other
-    threads, after which they went on."""
+    threads, after which they went on, or else a Python function."""
 
     name: str
     idle_ns: (
         int  # of the idle time before launches, inside the range; of other threads, in at least one of them
     )
-    total_ns: int  # of the range
+    total_ns: int  # of the range or function
     in_other_threads: bool = False
 
 

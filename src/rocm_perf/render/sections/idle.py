@@ -47,9 +47,9 @@ _CALL_COLUMNS: Columns[CallTime] = (
     code("inside", lambda row: row.call),
 )
 _RANGE_COLUMNS: Columns[RangeTime] = (
-    explained("idle", time, lambda row: row.idle_ns, "idle time before launches that lies inside the range"),
-    explained("of", time, lambda row: row.total_ns, "sum of (end_ns - start_ns) over the range's calls"),
-    text("range", lambda row: row.name + " (in other threads)" * row.in_other_threads),
+    explained("idle", time, lambda row: row.idle_ns, "idle time before launches that lies inside it"),
+    explained("of", time, lambda row: row.total_ns, "sum of (end_ns - start_ns) over its calls"),
+    text("range or function", lambda row: row.name + " (in other threads)" * row.in_other_threads),
 )
 _PLACE_COLUMNS: Columns[PlaceGaps] = (
     explained(
@@ -96,7 +96,7 @@ def gaps_section(document: Document, top: int) -> Section:
         grids=(
             *grids("By cause", gaps.causes, _CAUSE_COLUMNS),
             *grids("Calls that the launching thread was in", gaps.calls, _CALL_COLUMNS, top),
-            *grids("Ranges that hold most of it", gaps.ranges, _RANGE_COLUMNS, top),
+            *grids("Parts of the program that hold most of it", gaps.ranges, _RANGE_COLUMNS, top),
             *grids("By queue and stream", _queues(gaps), _PLACE_COLUMNS, top),
             *grids("Longest gaps", gaps.worst, columns, top),
         ),

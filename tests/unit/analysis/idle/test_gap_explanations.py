@@ -109,6 +109,50 @@ def test_a_range_beside_the_idle_time_does_not_explain_it() -> None:
     assert gaps(loop(20, ranges=each_step("ProfilerStep#3", 10, 95))).ranges == ()
 
 
+def test_what_was_compiled_is_no_part_of_the_program() -> None:
+    compiled = each_step("## Call CompiledFxGraph f7 ##", 22, 98)
+    region = each_step("Torch-Compiled Region: 0/0", 22, 98, category="operator")
+    assert gaps(loop(20, ranges=compiled, ops=region)).ranges == ()
+    (told,) = gaps(loop(20, ranges=[*compiled, *each_step("load", 25, 95)], ops=region)).ranges
+    assert told.name == "load"
+
+
+def test_without_ranges_a_function_of_the_program_names_it() -> None:
+    """The shortest of those that hold nearly all of the time: not the loop around it, nor a part of what it does."""
+    frames = [
+        span("app.py(1): main", 0, 600, category="python"),
+        *each_step("app.py(9): step", 21, 99.9, category="python"),
+        *each_step("data.py(3): preprocess", 22, 97, category="python"),
+        *each_step("image.py(7): resize", 30, 80, category="python"),
+    ]
+    told = gaps(loop(20, ops=frames)).ranges
+    assert [row.name for row in told] == ["data.py(3): preprocess", "app.py(9): step"]
+    first = examine(loop(20, ops=frames), "x").findings[0]
+    assert (
+        first.title
+        == "The GPU waits while the host is in data.py(3): preprocess, and in no call of the runtime"
+    )
+    (ranged,) = gaps(loop(20, ops=frames, ranges=each_step("load", 25, 95))).ranges
+    assert ranged.name == "load"
+
+
+def test_functions_around_short_gaps_name_nothing() -> None:
+    """A framework is in its own functions between two launches."""
+    starts = [100 * US * place for place in range(60)]
+    recording = trace(
+        (),
+        (),
+        api_calls=[call("hipLaunchKernel", at, at + 5 * US, n, tid=7, pid=1) for n, at in enumerate(starts)],
+        dispatches=[
+            kernel("k", at + 9 * US, at + 30 * US + n, correlation_id=n, pid=1) for n, at in enumerate(starts)
+        ],
+        ops=[
+            span("module.py(5): call", at / MS + 0.006, at / MS + 0.099, category="python") for at in starts
+        ],
+    )
+    assert gaps(recording).ranges == ()
+
+
 def unnamed(recording: Trace) -> Trace:
     """Without the process, as JAX records it."""
     nobody = pl.lit(None, pl.Int64).alias("pid")
