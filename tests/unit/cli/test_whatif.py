@@ -40,7 +40,7 @@ def test_the_steady_state_is_what_is_asked_about(tmp_path: Path, capsys: pytest.
     bundle.write(record(simulate(parse_workload(text), STEADY)), tmp_path / "run")
     assert main(["whatif", str(tmp_path / "run"), "--faster", "big=2"]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[0].startswith("kernels big 2 times faster: 1.3")
+    assert out[0].startswith("kernels big 2 times faster: 1.29 ms -> ")
     assert out[1].startswith("This covers the steady state (")
 
 

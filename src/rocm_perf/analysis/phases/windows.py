@@ -56,7 +56,7 @@ def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
     if sum(step.kernels for run in runs for step in run) < _MOST * _kernels_of_a_process(since):
         return None
     others = tuple(step for run in runs if run is not usual for step in run)
-    usual = _whole_periods(usual)
+    usual = _whole_periods(usual, own)
     if not repeated.host_times:
         span = _lasting(usual, own.filter(_within(usual, step_time(repeated)))).span
         return Steady(usual, _from_launch(span, own), others)
@@ -71,14 +71,17 @@ def _judged_run(runs: list[tuple[Step, ...]]) -> tuple[Step, ...]:
     return next((run for run in reversed(runs) if len(run) >= _AS_LONG * most), ())
 
 
-def _whole_periods(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def _whole_periods(steps: tuple[Step, ...], work: pl.DataFrame) -> tuple[Step, ...]:
     """Each step until the next begins, whatever marks them: what the host does in between is part of the period. The
-    last is known only until its own end: where that makes it shorter than the others, it is no whole one."""
+    last is known only until its own end: where that makes it shorter than the others, it is no whole one, unless work
+    goes on as it begins, which would be cut through."""
     if any(step.kind for step in steps):
         return steps
+    last = steps[-1]
     whole = tuple(replace(step, end_ns=max(step.end_ns, after.start_ns)) for step, after in pairwise(steps))
-    is_whole = steps[-1].duration_ns >= _SHORT * median(step.duration_ns for step in whole)
-    return (*whole, steps[-1]) if is_whole else whole
+    is_short = last.duration_ns < _SHORT * median(step.duration_ns for step in whole)
+    goes_on = (pl.col("start_ns") < last.start_ns) & (pl.col("end_ns") > last.start_ns)
+    return whole if is_short and not work.select(goes_on.any()).item() else (*whole, last)
 
 
 def _kernels_of_a_process(work: pl.DataFrame) -> int:
