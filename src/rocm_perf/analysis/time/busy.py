@@ -18,8 +18,8 @@ FORMULAS = {
     "devices.busy_ns": "length of the union of kernel and copy intervals on the GPU",
     "devices.kernel_ns": "length of the union of kernel intervals",
     "devices.copy_ns": "length of the union of copy intervals",
-    "devices.window_ns": "last end of any kernel or copy on the GPU, or the beginning of the step that follows - first "
-    "start of any, or the beginning of the step marked by torch's profiler that it waits for first",
+    "devices.window_ns": "last end - first start of any kernel or copy on the GPU; in the steady state up to the step "
+    "that follows, and from the beginning of a step that torch's profiler marks",
     "devices.idle_ns": "window_ns - busy_ns",
     "wall_ns": "last end - first start of anything recorded in the timed pass, longest over the nodes",
 }
