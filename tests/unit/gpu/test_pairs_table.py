@@ -139,9 +139,8 @@ def test_the_table(tmp_path: Path) -> None:
     rows = [line for line in text.splitlines() if line.startswith("| small decoder")]
     cells = [cell.strip() for cell in rows[0].strip("|").split("|")]
     assert cells[:3] == ["small decoder -> graph", "torch", "15.78 -> 1.60 ms"]
-    assert cells[3].endswith(
-        " ms, 46 steps"
-    )  # of 48 layers, of which one is warm-up and one ends with the recording
+    # Of 48 layers; one is warm-up, and one ends with the recording.
+    assert cells[3].endswith(" ms, 46 steps")
     assert cells[4].startswith("89.9 %, ")
     assert cells[5:7] == ["yes", "host-bound"]
     assert text.splitlines()[-1].startswith("Of 1 recordings, 1 project what was measured")
