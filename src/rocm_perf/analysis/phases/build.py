@@ -19,6 +19,7 @@ from rocm_perf.analysis.idle.first_calls import one_off_calls
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.phases.pauses import pauses
 from rocm_perf.analysis.phases.windows import Steady, steady, working_span
+from rocm_perf.analysis.time.busy import SPANS
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.kernels import Steps
@@ -36,7 +37,6 @@ FORMULAS = {
 }
 _MOST = 0.5  # of a pause
 _LITTLE = 0.05  # of the work: what waits for its turn behind more than that is not the beginning
-SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")  # the tables with a start and an end
 
 
 @once_per_trace

@@ -72,9 +72,9 @@ def _judged_run(runs: list[tuple[Step, ...]]) -> tuple[Step, ...]:
 
 
 def _whole_periods(steps: tuple[Step, ...], work: pl.DataFrame) -> tuple[Step, ...]:
-    """Each step until the next begins, whatever marks them: what the host does in between is part of the period. The
-    last is known only until its own end: where that makes it shorter than the others, it is no whole one, unless work
-    goes on as it begins, which would be cut through."""
+    """Each step until the next begins, whatever marks them: what the host does in between is part of the period. Of the
+    last one only its own end is known. Where that makes it shorter than the others it is left out, unless work is
+    running as it begins: a cut there would go through that work."""
     if any(step.kind for step in steps):
         return steps
     last = steps[-1]
@@ -92,7 +92,7 @@ def _kernels_of_a_process(work: pl.DataFrame) -> int:
 
 def working_span(work: pl.DataFrame, marked: pl.DataFrame) -> Span:
     """From the first launch, or the first work where launches are not recorded, to the end of the last work; all of the
-    marked steps that launch some of it: what the host does in these is no start-up."""
+    marked steps that launch some of it: what the host does in them is not start-up."""
     began = work.select(pl.min_horizontal("launch_start", "start_ns")).to_series().sort()
     first, last = (began.search_sorted(marked[end]) for end in ("start_ns", "end_ns"))
     own = marked.filter(last > first)

@@ -26,7 +26,7 @@ FORMULAS = {
 
 _DEVICE = ["node", "agent_id"]
 _QUEUE = [*_DEVICE, "queue_id", "stream_id"]
-SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")
+SPANS = ("dispatches", "copies", "api_calls", "ops", "ranges")  # the tables with a start and an end
 
 
 @once_per_trace

@@ -19,7 +19,7 @@ _WITHOUT_STACKS_OF_JAX = "ProfileOptions().python_tracer_level = 0, or rocm-perf
 
 
 def with_stacks_doubted(findings: Sequence[Finding], run: Run) -> list[Finding]:
-    """The findings, the one of a slow host that is worth most with the doubt that stacks cast on it."""
+    """The findings; the costliest one about a slow host says that recorded stacks make it look slower than it is."""
     about_host = {"host-elsewhere"} if mostly_between_queued(run) else {"host-elsewhere", "host-bound"}
     slow = [finding for finding in findings if finding.id in about_host]
     if not slow or (share := _share_of_frames(run.trace)) < _MANY:
