@@ -12,6 +12,7 @@ from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.basis.launched import THREAD
 from rocm_perf.analysis.basis.passes import timed_pass, timed_rows
 from rocm_perf.analysis.idle.gap_causes import host_windows
+from rocm_perf.analysis.idle.long_gaps import LONG_NS
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.model.results.gaps import RangeTime
 from rocm_perf.model.trace import Trace
@@ -22,7 +23,6 @@ _WHOLE = 0.9  # of the wall of each thread: a range that long names no part of t
 _SOON = 0.1  # of idle time: the host goes on so soon after another thread's range has ended
 # All of the program, or all that was compiled of it.
 _NO_PART = r"^ProfilerStep#|^(## )?Call CompiledFxGraph|^Torch-Compiled Region"
-_LONG_NS = 1_000_000  # in which a host does more than to prepare a launch
 _NEARLY = 0.9  # of what the Python frame that holds most of it does
 _MOST_NAMES = 200  # of ranges; programs that number them have thousands, none of which holds most of the time
 
@@ -45,10 +45,11 @@ def idle_ranges(trace: Trace, idle: pl.DataFrame) -> tuple[RangeTime, ...]:
     told = _telling(own, windows, THREAD, wall)
     if told:
         return told
+    of_process = disjoint(windows, _PROCESS)
     awaited = tuple(
         replace(row, in_other_threads=True)
-        for row in _telling(others, disjoint(windows, _PROCESS), _PROCESS, wall)
-        if _end_with(disjoint(windows, _PROCESS), others.filter(pl.col("name") == row.name))
+        for row in _telling(others, of_process, _PROCESS, wall)
+        if _end_with(of_process, others.filter(pl.col("name") == row.name))
     )
     return awaited or _frames(trace, windows, wall)
 
@@ -57,10 +58,10 @@ def _frames(trace: Trace, windows: pl.DataFrame, wall: int) -> tuple[RangeTime, 
     """Where most of the time is in long gaps, the Python functions that hold nearly all of them, the shortest first:
     in short ones the host is in the framework's own functions."""
     length = pl.col("end_ns") - pl.col("start_ns")
-    long = windows.filter(length >= _LONG_NS)
+    long = windows.filter(length >= LONG_NS)
     if long.select(length.sum()).item() < _EXPLAINS * windows.select(length.sum()).item():
         return ()
-    rows = timed_rows(trace, "ops").filter(pl.col("category") == "python", length >= _LONG_NS)
+    rows = timed_rows(trace, "ops").filter(pl.col("category") == "python", length >= LONG_NS)
     frames = rows.select("name", *THREAD, "start_ns", "end_ns").collect()
     found = _telling(frames.join(long, on=THREAD, how="semi", nulls_equal=True), long, THREAD, wall)
     most = max((row.idle_ns for row in found), default=0)

@@ -14,14 +14,14 @@ from rocm_perf.model.results.gaps import Cause, LongGaps
 from rocm_perf.model.trace import Trace
 
 OUTSIDE_CALLS: tuple[Cause, ...] = ("framework", "loading", "host_busy")
-_LONG_NS = 1_000_000  # no framework takes that long to prepare a launch
+LONG_NS = 1_000_000  # no framework takes that long to prepare a launch
 _NAMESPACE = "::"  # of a framework's operators; a program's own blocks, recorded as operators, have none
 
 
 def long_gaps(trace: Trace, idle: pl.DataFrame, calls: pl.DataFrame) -> LongGaps:
     """The long ones of these gaps, and the time in them in which the launching thread is in none of these calls and in
     no operator of the framework: an operator may be slow, but it belongs to the program's own work."""
-    long = idle.filter(pl.col("start_ns") - pl.col("since_ns") >= _LONG_NS)
+    long = idle.filter(pl.col("start_ns") - pl.col("since_ns") >= LONG_NS)
     outside = long.select(pl.sum_horizontal(OUTSIDE_CALLS)).to_series()
     elsewhere = outside - _in_operators(trace, long, calls)
     return LongGaps(gaps=int((elsewhere > 0).sum()), host_ns=int(elsewhere.sum()))
