@@ -38,7 +38,7 @@ class Amount(msgspec.Struct, frozen=True):
 
     @property
     def doubt(self) -> str | None:
-        return _both(self.known.doubt, self.few)
+        return _together(self.known.doubt, self.few)
 
     @property
     def quantity(self) -> Quantity:
@@ -139,7 +139,7 @@ def _flops(facts: Facts, amounts: Sequence[Amount]) -> Quantity:
     ]
     inputs = {amount.ceiling: amount.value for amount in parts}
     return Quantity(
-        value=sum(inputs.values()), unit="FLOP", formula=formula, inputs=inputs, doubt=_both(*doubts)
+        value=sum(inputs.values()), unit="FLOP", formula=formula, inputs=inputs, doubt=_together(*doubts)
     )
 
 
@@ -190,11 +190,11 @@ def _percent(amount: Amount, ceiling: Ceiling | None, device: Device) -> Quantit
     value = amount.value / (ceiling.rate.value * 1000) / time.value * 100
     inputs = {"amount": amount.value, "ceiling": ceiling.rate.value, "time_ns": time.value}
     above = _why_above(amount, device, ceiling, value) if value > 100 else None
-    doubt = _both(above, amount.doubt, ceiling.rate.doubt)
+    doubt = _together(above, amount.doubt, ceiling.rate.doubt)
     return Quantity(value=value, unit="%", formula=_PERCENT, inputs=inputs, doubt=doubt)
 
 
-def _both(*doubts: str | None) -> str | None:
+def _together(*doubts: str | None) -> str | None:
     """All of these doubts, each once."""
     return "; ".join(dict.fromkeys(text for text in doubts if text)) or None
 
