@@ -31,6 +31,17 @@ class UsageError(RocmPerfError):
     exit_code = 2
 
 
+class SeveralRunsError(UsageError):
+    """One run was asked for, and there are several; each is described by a line of its own."""
+
+    def __init__(self, what: str, runs: tuple[str, ...], next_step: str) -> None:
+        self.runs = runs
+        super().__init__(what, "; ".join(runs), next_step)
+
+    def __reduce__(self) -> tuple[type[RocmPerfError], tuple[str, tuple[str, ...], str]]:  # type: ignore[override]
+        return type(self), (self.what, self.runs, self.next_step)
+
+
 class EmptyCaptureError(RocmPerfError):
     """The input is fine, but nothing was recorded in it."""
 

@@ -9,6 +9,7 @@ import io
 import json
 import re
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -16,10 +17,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from rocm_perf.ingest.io.plain_pickle import is_pickle
+from tests.fuzz.containers import change_page, zipped
 from tests.fuzz.hostile import DEEP, HOSTILE, HOSTILE_JSON, HOSTILE_WORDS, other_number
+from tests.fuzz.wire import change_pickle, change_protobuf, is_protobuf
 
 Change = Callable[[bytes, Random], "bytes | None"]
 MAX_BYTES = 192 << 10
+_MOST_STEPS = 5_000_000  # of SQLite's own machine
+_LONGEST_VALUE = 4 << 20
 
 _NUMBER = re.compile(rb"-?\d+")
 _LONG_NUMBER = re.compile(rb"-?\d{7,}")
@@ -32,7 +38,10 @@ _WORD = re.compile(rb'"[^"\n]*"|[\w.+-]+')
 def mutate(data: bytes, random: Random) -> bytes:
     """A few changes, most of them of the kind that the format allows."""
     data = _changed(data, _ways, random)
-    return gzip.compress(data, 1, mtime=0)[: random.choice((-1, None))] if random.random() < 0.02 else data
+    way = random.random()
+    if way < 0.02:
+        return gzip.compress(data, 1, mtime=0)[: random.choice((-1, None))]
+    return zipped(data, random) if way < 0.06 else data
 
 
 def mutate_settings(data: bytes, random: Random) -> bytes:
@@ -51,9 +60,13 @@ def _changed(data: bytes, ways: Callable[[bytes], tuple[Change, ...]], random: R
 def _ways(data: bytes) -> tuple[Change, ...]:
     first = data.lstrip()[:1]
     if data.startswith(b"SQLite format 3\x00"):
-        return change_database, change_database, change_database, change_bytes
+        return change_database, change_database, change_database, change_page, change_bytes
     if first in (b"{", b"["):
         return change_document, change_document, change_document, change_number, change_bytes
+    if is_pickle(data):
+        return change_pickle, change_pickle, change_pickle, change_bytes
+    if is_protobuf(data):
+        return change_protobuf, change_protobuf, change_protobuf, change_bytes
     if b"\x00" in data:
         return change_bytes, change_number, change_binary_word, change_binary_word
     return change_table, change_table, change_table, change_lines, change_number, change_word, change_bytes
@@ -219,14 +232,25 @@ def change_database(data: bytes, random: Random) -> bytes | None:
         file = Path(folder) / "database"
         file.write_bytes(data)
         with closing(sqlite3.connect(file)) as connection:
+            _limit(connection)
             table = random.choice(_tables(connection) or [""])
             columns = [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')] or [""]
             times = [name for name in columns if _TIME.search(name)] if random.random() < 0.4 else []
             column = random.choice(times or columns)
-            connection.execute(*_statement(table, column, random))
+            if random.random() < 0.25:
+                _change_schema(connection, table, random)
+            else:
+                connection.execute(*_statement(table, column, random))
             connection.commit()
         return file.read_bytes()
     return None
+
+
+def _limit(connection: sqlite3.Connection) -> None:
+    """Keep an earlier change, such as an endless view, from holding up this one."""
+    connection.set_progress_handler(lambda: 1, _MOST_STEPS)
+    if sys.version_info >= (3, 11):
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
 
 
 def _tables(connection: sqlite3.Connection) -> list[str]:
@@ -236,6 +260,49 @@ def _tables(connection: sqlite3.Connection) -> list[str]:
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     ]
     return [name for name in names if connection.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone()]
+
+
+def _change_schema(connection: sqlite3.Connection, table: str, random: Random) -> None:
+    """The table made anew in another form, or more beside it than a reader expects."""
+    (sql,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone() or ("",)
+    endless = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id FROM n"
+    way = random.randrange(7)
+    if way == 0:  # a short row, and every one has a long text
+        connection.execute(f"ALTER TABLE \"{table}\" ADD COLUMN extdata_ TEXT DEFAULT '{'x' * 20_000}'")
+        column = random.choice([row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')])
+        connection.execute(f'ALTER TABLE "{table}" DROP COLUMN "{column}"')
+        connection.execute(f'ALTER TABLE "{table}" RENAME COLUMN extdata_ TO "{column}"')
+        rows = (
+            "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n LIMIT 3000) SELECT NULL FROM n"
+        )
+        others = [
+            row[1] for row in connection.execute(f'PRAGMA table_info("{table}")') if not row[3] and not row[5]
+        ]
+        connection.execute(f'INSERT INTO "{table}" ("{random.choice(others)}") {rows}')
+    elif way == 1:
+        connection.execute(f'ALTER TABLE "{table}" RENAME TO "{table}_"')
+        connection.execute(f'CREATE VIEW "{table}" AS {endless}')
+    elif way == 2:
+        connection.execute(f'ALTER TABLE "{table}" ADD COLUMN late AS (hex(zeroblob(400000000)))')
+    elif way == 3:
+        for number in range(300):
+            connection.execute(sql.replace(table, f"{table}_{number}"))
+    elif way == 4:
+        connection.execute(f'CREATE TRIGGER t AFTER INSERT ON "{table}" BEGIN DELETE FROM "{table}"; END')
+        connection.execute(f'CREATE INDEX i ON "{table}" (abs(rowid))')
+    else:
+        connection.execute("PRAGMA writable_schema = ON")
+        other = random.choice(
+            ("CREATE/**/VIRTUAL TABLE x USING fts5(a)", f"CREATE VIEW x AS {endless}", "CREATE TABLE x(a COLLATE b)",
+             "CREATE TABLE x(" + "a," * 3000 + "b)", "x" * 100_000, b"\xff\x00", None)
+        )  # fmt: skip
+        column = random.choice(("sql", "rootpage", "name", "type"))
+        value = (
+            other
+            if column == "sql"
+            else random.choice((0, 1, 2, 3, -1, 2**31, "view", "a\x00b", b"\xed\xa0\x80"))
+        )
+        connection.execute(f"UPDATE sqlite_master SET {column} = ? WHERE name = ?", (value, table))
 
 
 def _statement(table: str, column: str, random: Random) -> tuple[str, tuple[object, ...]]:

@@ -6,15 +6,28 @@ import traceback
 from pathlib import Path
 
 from rocm_perf.errors import RocmPerfError, SchemaError
-from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.io.source import Source, sources_of
 from rocm_perf.ingest.part import Adapter, Part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.sniff import sniff
 
+_MOST_MEMBERS = 20  # of a zip
+
 
 def trouble(file: Path, adapter: Adapter | None = None) -> BaseException | None:
     """What reading the file raised and must not. Without an adapter, the one that claims the file reads it."""
-    source = Source(file)
+    try:
+        sources = sources_of(file)[:_MOST_MEMBERS]
+    except RocmPerfError:
+        return None
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001
+        return error
+    return next(filter(None, (_trouble_of(source, adapter) for source in sources)), None)
+
+
+def _trouble_of(source: Source, adapter: Adapter | None) -> BaseException | None:
     try:
         if adapter and not adapter.claims(Peek(source)):
             return None

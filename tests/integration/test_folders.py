@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf.errors import SeveralRunsError
 from rocm_perf.ingest.load import load
 
 
@@ -68,3 +69,34 @@ def test_everything_at_once_is_many_runs_and_says_so(specimens: Path) -> None:
 
     with pytest.raises(UsageError, match="runs, not one"):
         load(specimens / "rocprofv3_csv")
+
+
+@pytest.mark.parametrize(
+    ("mixture", "runs"),
+    [
+        (
+            "rocpd/JoursBleu_llama* rpd/iree-org_wave__cool* rocprofv3_csv/csc-training* "
+            "rocprof_v1/hpcgarage_spatter__r*.gz rocprof_v2/*hip_vectoradd* torch_trace/*torch_compile_triton*",
+            6,
+        ),
+        ("torch_trace/AMD-AGI* torch_trace/ROCm_aorta* torch_trace/amd_HPC*", 10),
+        ("rocprofv3_csv/jimw567*kernel_trace* rocprofv3_json/AMD-AGI*", 2),
+        ("rocprof_compute/*vcopy_MI100_* rocprof_compute/*vcopy_MI300A_* torch_trace/*simple_add*", 3),
+    ],
+)
+def test_unrelated_recordings_in_a_folder_are_never_one_run(
+    specimens: Path, tmp_path: Path, mixture: str, runs: int
+) -> None:
+    for pattern in mixture.split():
+        for file in specimens.glob(pattern):
+            (tmp_path / file.name).symlink_to(file)
+    with pytest.raises(SeveralRunsError) as caught:
+        load(tmp_path)
+    assert len(caught.value.runs) == runs
+    assert f"holds {runs} runs" in str(caught.value)
+
+
+def test_a_trace_and_its_counter_files_stay_one_run(specimens: Path, tmp_path: Path) -> None:
+    for file in specimens.glob("rocprofv3_csv/jimw567*"):
+        (tmp_path / file.name).symlink_to(file)
+    assert load(tmp_path).table("dispatches")["pass_id"].n_unique() == 3

@@ -25,7 +25,7 @@ from rocm_perf.sim.record import record
 from rocm_perf.sim.workload import parse_workload
 
 READ = sorted((METRICS | work_metrics() | EVIDENCE) - STAND_INS)
-PRESETS = ("compute", "memory", "communication", "full")
+PRESETS = ("compute", "memory", "full")
 
 KERNELS = """
 name = "kernels of known limits"

@@ -146,9 +146,23 @@ def test_kernels_without_calls_try_the_next_and_keep_the_best(sessions: Sessions
     outcomes = _passes(recorded)
     assert (V3, "trace", "partly") in outcomes
     assert (V3, "counters", "recorded") in outcomes
-    assert (V2, "trace", "failed") in outcomes
+    assert ((V2, "trace", "failed") in outcomes) == (fault == "empty:kernels_only")
     assert recorded.trace is not None
     assert sorted(recorded.trace.table("dispatches")["pass_id"].unique()) == [1, 2]
+
+
+def test_a_program_that_calls_hsa_directly_is_recorded_again_with_hsa(sessions: Sessions) -> None:
+    """As AMDGPU.jl does: rocprofv3 sees its kernels, and no HIP call."""
+    recorded = sessions("true", fault="empty:hip", rocm="6.2")
+    assert sessions.said == [
+        "rocprofv3 recorded kernels but no HIP call. Running the application again with rocprofv3, and recording the "
+        "calls of HSA below it."
+    ]
+    assert _passes(recorded) == [(V3, "trace", "failed"), (V3, "trace", "partly")]
+    assert "--hsa-trace" in recorded.record.passes[1].argv
+    assert recorded.trace is not None
+    assert recorded.trace.table("api_calls")["domain"].unique().to_list() == ["hsa"]
+    assert recorded.trace.rows("dispatches") > 0
 
 
 def test_the_next_profiler_may_do_better(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from rocm_perf.ingest.load import load
+from tests.fake_tools import fake_path
 from tests.slurm.cluster import Cluster, cluster, missing
 from tests.slurm.launches import TIME_TO_WRITE, Finished, Launch, launch
 
@@ -20,6 +24,7 @@ pytestmark = [
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "profiling-configs" / "rocprofv3_multi_node.json"
 TWO_BY_TWO = ("--nodes", "2", "--ranks-per-node", "2", "--partition", "gpu", "--no-analyze")
+COUNTED = ("--profiler", "rocprofv3", "--counters", "SQ_WAVES")
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +51,7 @@ def launches(slurm: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "interrupted": ((*two_ranks, "--time", "5", "--config", str(folder / "mpirun.json")), "stays"),
         "failing": ((*TWO_BY_TWO, "--time", "5"), "fails"),
         "whole": (config, "ends"),
+        "counted": ((*TWO_BY_TWO, "--time", "5", *COUNTED), "ends"),
     }
     with ExitStack() as stack:
         started = {}
@@ -123,6 +129,44 @@ def test_a_job_that_runs_out_of_time_delivers(launches: dict[str, Launch]) -> No
     assert done.record["launched"]["state"] == "timed out"
     assert "ran out of time" in done.errors
     _delivered(done)
+
+
+def test_counters_are_a_launch_of_all_ranks_each(launches: dict[str, Launch]) -> None:
+    done = launches["counted"].finish()
+    assert done.code == 0, done.errors
+    assert [(row["rank"], len(row["later_folders"])) for row in done.ranks] == [(n, 1) for n in range(4)]
+    (printed,) = done.folder.glob("launch/job-*.out")
+    assert [printed.read_text().count(f"rank {rank} is here") for rank in range(4)] == [2] * 4
+    run = load(done.folder, as_one=True)
+    assert sorted(run.table("counters").select("rank", "pass_id").unique().rows()) == [
+        (n, 2) for n in range(4)
+    ]
+
+
+def test_run_submits_what_a_configuration_asks_of_slurm(slurm: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "workloads.toml").write_text('[[workload]]\nname = "here"\ncommand = ["hostname"]\n')
+    context = {
+        "slurm": {"partition": "gpu", "nodes": 2, "time": "5"},
+        "distributed": {"nproc_per_node": 2},
+        "tools": [{"name": "rocprofv3_lightweight"}],
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "rocm_perf", "run", "--tags", "here", "-c", json.dumps(context), "--json"],
+        cwd=tmp_path,
+        env={**fake_path(tmp_path / "tools"), **slurm.environment},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (outcome,) = json.loads(done.stdout)["workloads"]
+    assert outcome["status"] == "recorded"
+    folder = tmp_path / outcome["folder"]
+    assert sorted(each.name.split("-")[0] for each in folder.glob("raw/*/rank*")) == [
+        f"rank{n}" for n in range(4)
+    ]
+    assert "hip_api_trace" in " ".join(outcome["files"])
 
 
 def test_what_sbatch_refuses_is_said(slurm: Cluster, tmp_path: Path) -> None:

@@ -33,3 +33,12 @@ def test_chosen_ranks_are_recorded_and_the_others_timed(tmp_path: Path) -> None:
     assert all(row["wall_s"] > 0 and row["exit_code"] == 0 for row in done.ranks)
     assert "2 ranks recorded on 1 host, 2 only timed" in done.errors
     assert all(done.output.count(f"rank {rank} is here") == 1 for rank in range(4))  # mpirun may mix lines
+
+
+def test_counters_are_an_mpirun_of_their_own(tmp_path: Path) -> None:
+    asked = ("--ranks-per-node", "2", "--no-analyze", "--profiler", "rocprofv3", "--counters", "SQ_WAVES")
+    done = launch("mpi", tmp_path / "run", *asked, behaviour="ends").finish()
+    assert done.code == 0, done.errors
+    assert "launch 2 of 2: mpirun starts the ranks again" in done.errors
+    assert [done.output.count(f"rank {rank} is here") for rank in range(2)] == [2, 2]
+    assert [(row["rank"], len(row["later_folders"])) for row in done.ranks] == [(0, 1), (1, 1)]

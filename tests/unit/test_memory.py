@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,12 @@ def test_a_group_without_a_limit(tmp_path: Path) -> None:
 
 def test_a_system_that_does_not_say(tmp_path: Path) -> None:
     assert usable_bytes(tmp_path) is None
+
+
+def test_a_limit_of_the_process_that_leaves_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (500_000, resource.RLIM_INFINITY))
+    statm = tmp_path / "proc/self/statm"
+    statm.parent.mkdir(parents=True)
+    statm.write_text("10 8 2 1 0 4 0\n")
+    left = 500_000 - 10 * resource.getpagesize()
+    assert usable_bytes(_machine(tmp_path, meminfo=MEMINFO)) == int(SHARE * left)

@@ -392,3 +392,45 @@ def test_warnings_about_our_profiler_are_not_the_programs(bench: Bench) -> None:
     assert "rofiler" not in done.stderr
     assert len(bench.files) == 2
     assert "torch.profiler" in repr(load(bench.files[0]).run)
+
+
+PLAIN = """
+import torch
+weights = torch.ones(8, 8)
+class Server:
+    def step(self, x):
+        return torch.relu(x @ weights)
+def infer(x):
+    return Server().step(x)
+x = torch.ones(4, 8)
+for _ in range(8):
+    x = infer(x)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("function", ["infer", "Server.step", "__main__:infer"])
+def test_calls_of_a_named_function_drive_the_schedule(bench: Bench, function: str) -> None:
+    options = TorchOptions(wait=2, warmup=1, active=3, step=function)
+    done = bench.python(bench.write("plain.py", PLAIN), options=options)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    assert bench.named("aten::relu", 0) == 3
+
+
+def test_a_schedule_without_steps_leaves_word(bench: Bench) -> None:
+    done = bench.python(bench.write("plain.py", PLAIN), options=TorchOptions(wait=2, active=3))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    (word,) = bench.files
+    assert word.name.startswith(".rank-")
+    assert json.loads(word.read_bytes()) == {
+        "steps": 0,
+        "before": 2,
+        "counted_by": "",
+        "functions": ["infer"],
+    }
+
+
+def test_waiting_without_active_records_all_that_follows(bench: Bench) -> None:
+    done = bench.python(bench.write("plain.py", PLAIN), options=TorchOptions(wait=5, step="infer"))
+    assert done.returncode == 0
+    assert bench.named("aten::relu", 0) == 3

@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from rocm_perf.ingest.load import load
+from tests.fake_tools import fake_path
 
 if importlib.util.find_spec("torch") is None:
     pytest.skip("torch is not in this environment: make test-torch", allow_module_level=True)
@@ -65,6 +67,40 @@ def launched(tmp_path: Path, *words: str) -> tuple[subprocess.CompletedProcess[s
         check=False,
     )
     return done, json.loads((tmp_path / "run" / "launch" / "rocm-perf-launch.json").read_text())
+
+
+def test_each_counter_pass_is_a_torchrun_of_its_own(tmp_path: Path) -> None:
+    """Below one torchrun, the second process group of a rank would look for the ranks of the first."""
+    (tmp_path / "counters.txt").write_text("pmc: SQ_WAVES\npmc: GRBM_GUI_ACTIVE\n")
+    (tmp_path / "train.py").write_text(PROGRAM)
+    tools = fake_path(tmp_path, FAKE_GPU_COUNT="2")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{tools['PATH']}"
+    own = ("torchrun", "--ranks-per-node", "2", "-d", str(tmp_path), "--run-id", "run", "--no-analyze")
+    recording = ("--profiler", "rocprofv3", "--counters", "@counters.txt")
+    done = subprocess.run(
+        [sys.executable, "-m", "rocm_perf", "launch", *own, *recording, "--", sys.executable, "train.py"],
+        env={**tools, "PATH": path, "PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    trace, first, second = 1, 2, 3
+    assert sorted(done.stdout.splitlines()) == ["rank 0: 1"] * 3 + ["rank 1: 1"] * 3
+    run = load(tmp_path / "run", as_one=True)
+    counted = run.table("counters").group_by("rank", "pass_id").agg(pl.col("counter").unique().first())
+    assert sorted(counted.rows()) == [
+        (rank, *names) for rank in (0, 1) for names in ((first, "SQ_WAVES"), (second, "GRBM_GUI_ACTIVE"))
+    ]
+    assert sorted(run.table("dispatches").select("rank", "pass_id").unique().rows()) == [
+        (rank, number) for rank in (0, 1) for number in (trace, first, second)
+    ]
+    assert run.run.collection is not None
+    assert [each.purpose for each in run.run.collection.passes] == ["trace", "counters", "counters"]
+    record = json.loads((tmp_path / "run" / "launch" / "rocm-perf-launch.json").read_text())
+    assert [(row["rank"], row["exit_code"]) for row in record["ranks"]] == [(0, 0), (1, 0)]
 
 
 def traces(tmp_path: Path, record: dict[str, Any]) -> list[int]:

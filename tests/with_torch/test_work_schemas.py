@@ -39,3 +39,11 @@ def test_every_signature_has_as_many_parameters_as_an_overload() -> None:
     ]
     assert len(ours) > 200
     assert [one.operator for one in ours if one.operator not in OLDER and not fits(one, counts)] == []
+
+
+def test_the_overloads_that_others_are_checked_by_are_those_of_this_torch() -> None:
+    """What torch records of each overload of a name, and what it moves (`python -m tests.with_torch.overloads`)."""
+    from tests.with_torch import overloads
+
+    assert len(overloads.names()) > 50
+    assert overloads.text() == overloads.FILE.read_text()

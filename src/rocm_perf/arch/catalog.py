@@ -22,7 +22,7 @@ _BRANDS = {"amd", "nvidia", "instinct", "radeon", "graphics", "tm"}
 
 def gpus() -> tuple[Gpu, ...]:
     """Every GPU of the catalogue, AMD's first, older chips first."""
-    return _all(_user_folder())
+    return _all(user_folder())
 
 
 def packaged_gpus() -> tuple[Gpu, ...]:
@@ -38,6 +38,30 @@ def known_gfx() -> tuple[str, ...]:
 def gpus_of(gfx: str) -> tuple[Gpu, ...]:
     """The products of one chip; empty if the catalogue does not have it."""
     return tuple(gpu for gpu in gpus() if gpu.gfx == gfx)
+
+
+def method_refusal(gfx: str, name: str, rocm: str) -> str:
+    """Return why a way of measuring does not work on a chip with a ROCm release; empty where it does or may."""
+    chip = gfx.partition(":")[0]
+    products = gpus_of(chip)
+    known = (
+        next((method for method in products[0].methods if method.name == name), None) if products else None
+    )
+    if known is None:
+        return ""
+    if known.works == "no":
+        return f"not on {chip}: {known.reason}" if known.reason else f"not on {chip}"
+    release = _release(rocm)
+    if release and known.since and _release(known.since) > release:
+        return f"{chip} has it from ROCm {known.since} on, and this is {rocm}"
+    if release and known.until and _release(known.until) < release:
+        return f"{chip} had it until ROCm {known.until}, and this is {rocm}"
+    return ""
+
+
+def _release(rocm: str) -> tuple[int, ...]:
+    """Return the two numbers that name a release: 7.2.0-43 -> (7, 2); empty for what is none."""
+    return tuple(map(int, re.findall(r"\d+", rocm)[:2]))
 
 
 def find_gpu(name: str) -> Gpu:
@@ -78,7 +102,7 @@ def _nearest(name: str) -> str:
     return "`rocm-perf gpus` lists all."
 
 
-def _user_folder() -> Path:
+def user_folder() -> Path:
     """The folder of the user's own files, whether or not it exists."""
     if folder := os.environ.get("ROCM_PERF_GPUS"):
         return Path(folder)

@@ -129,8 +129,9 @@ def _elsewhere(name: str, gfx: str, rocm: str | None) -> Resolved | None:
     chips = sorted(set(_chips_with(name)), key=lambda gfx: (len(gfx), gfx))
     if not chips:
         return None
-    why = no_counters(gfx, rocm) or f"it does on {', '.join(chips)}"
-    if newer := counters(gfx).get(name):
+    none = no_counters(gfx, rocm)
+    why = none or f"it does on {', '.join(chips)}"
+    if not none and (newer := counters(gfx).get(name)):
         why = f"it does in ROCm {newer.releases[0]}, not in {definitions(gfx, rocm).rocm}"
     return Resolved(name, gfx, "absent", why=why, elsewhere=tuple(chips))
 

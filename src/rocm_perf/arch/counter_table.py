@@ -46,6 +46,7 @@ class Later(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     family: str
     since: str
+    lacks: tuple[str, ...] = ()  # names and wildcards of the family that the chip does not have
 
 
 class Releases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,12 +9,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from types import MappingProxyType
 
 import msgspec
 
-from rocm_perf.arch import counter_table
+from rocm_perf.arch import catalog, counter_table
 from rocm_perf.arch.counter_table import Block, Row
 from rocm_perf.arch.expression import Expression, inline, parse
 from rocm_perf.arch.expression_tree import Accumulate, walk
@@ -73,7 +74,15 @@ def definitions(gfx: str, rocm: str | None = None) -> Definitions:
 def _definitions(gfx: str, rocm: str | None) -> Definitions:
     key, note = _key(gfx, rocm)
     release = _release(gfx, rocm)
-    rows = [row for row in counter_table.rows() if release in row.rocm and key in row.gfx]
+    later = counter_table.releases().later.get(gfx)
+    lacking = later.lacks if later else ()
+    rows = [
+        row
+        for row in counter_table.rows()
+        if release in row.rocm
+        and key in row.gfx
+        and not any(fnmatchcase(row.counter, pattern) for pattern in lacking)
+    ]
     return Definitions(
         gfx=gfx,
         rocm=release,
@@ -145,6 +154,12 @@ def chip(gfx: str) -> str:
     name = gfx.partition(":")[0].strip().lower()
     known = known_chips()
     if name not in known:
+        if products := catalog.gpus_named(gfx):
+            chips = dict.fromkeys(product.gfx for product in products)
+            raise UsageError(
+                f"{gfx[:40]!r} is a product, and counters are those of its chip",
+                next_step=f"Did you mean {' or '.join(chips)} ({products[0].name})?",
+            )
         near = difflib.get_close_matches(name[:40], known, n=1)
         raise UsageError(
             f"no counters are known for {gfx[:40]!r}",
@@ -160,7 +175,7 @@ def _key(gfx: str, rocm: str | None) -> tuple[str, str]:
     if later := known.later.get(gfx):
         named = [release.rocm for release in known.release if release.gfx == counter_table.EVERY_CHIP]
         none = f"{gfx} has none in ROCm {named[0]} to {named[-1]}; {later.since} brings them"
-        if rocm is None or _version(rocm) < _version(later.since):
+        if rocm is not None and _version(rocm) < _version(later.since):
             return "", f"{none}: {ASK_THE_MACHINE}"
         return later.family, f"{none}. Shown are those of {later.family}, which may differ: {ASK_THE_MACHINE}"
     for family, members in known.families.items():

@@ -35,8 +35,12 @@ class PcSampling(msgspec.Struct, frozen=True):
 
 
 class TorchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What torch.profiler is to record, and when. Without `active` it records from the import of torch to the end."""
+    """What torch.profiler is to record, and when. Without steps it records from the import of torch to the end, without
+    `active` from the end of the warm-up on."""
 
+    step: str = (
+        ""  # the function whose calls are the steps; empty: those of the optimizer or of the outermost module
+    )
     wait: int = 0
     warmup: int = 0
     active: int = 0
@@ -100,6 +104,7 @@ class Profiler(ABC):
 
     name: str
     why: str  # it is the one to use, as plans say it
+    other_names: tuple[str, ...] = ()  # that it had, or that its programs have
     offers: str  # what a user still has with it where something else cannot be done
     vendor: Vendor | None = None  # whose GPUs it watches; None: any
     domains: tuple[Domain, ...] = ()  # what it can trace

@@ -65,6 +65,12 @@ def probe_machine(environment: Mapping[str, str] | None = None, root: Path = _RO
     )
 
 
+def rocm_here(environment: Mapping[str, str], root: Path = _ROOT) -> str:
+    """Return the release of the ROCm in use without starting any of its tools; empty if no folder of one is found."""
+    folders = amd.rocm_folders(environment, root)
+    return tools.rocm_release(folders[0]) if folders else ""
+
+
 def programs() -> tuple[tools.Program, ...]:
     """Every program to look for: those of the profilers, then the others."""
     of_profilers = (program for profiler in profilers.PROFILERS.values() for program in profiler.programs)

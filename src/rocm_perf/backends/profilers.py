@@ -9,6 +9,7 @@ from rocm_perf.backends.amd.rocprof import RocprofProfiler
 from rocm_perf.backends.amd.rocprof_sys import RocprofSysProfiler, RocprofSysPythonProfiler
 from rocm_perf.backends.amd.rocprofv2 import Rocprofv2Profiler
 from rocm_perf.backends.amd.rocprofv3 import Rocprofv3Profiler
+from rocm_perf.backends.amd.rpd import RpdProfiler, TraceLiteProfiler
 from rocm_perf.backends.base import Profiler
 from rocm_perf.backends.jax import JaxProfiler
 from rocm_perf.backends.nvidia.cupti import CuptiProfiler
@@ -23,6 +24,8 @@ _ALL: tuple[Profiler, ...] = (
     RocprofProfiler(),
     RocprofSysProfiler(),
     RocprofSysPythonProfiler(),
+    RpdProfiler(),
+    TraceLiteProfiler(),
     CuptiProfiler(),
     NcuProfiler(),
     TorchProfiler(),
@@ -30,3 +33,8 @@ _ALL: tuple[Profiler, ...] = (
     NO_PROFILER,
 )
 PROFILERS: Mapping[str, Profiler] = MappingProxyType({profiler.name: profiler for profiler in _ALL})
+
+
+def present_name(name: str) -> str:
+    """Return the name of the profiler that goes, or went, by this name; what is none's comes back as it is."""
+    return next((profiler.name for profiler in _ALL if name in profiler.other_names), name)

@@ -19,6 +19,7 @@ from pathlib import Path
 from rocm_perf.backends.machine import Tool
 from rocm_perf.environment import RANKS
 from rocm_perf.model.vendor import Vendor
+from rocm_perf.user_program import signal_name
 
 _LIMIT_S = 5.0
 _RANKS_LIMIT_S = 60.0  # all ranks of a job ask at once, often from one file system
@@ -151,7 +152,7 @@ def ask(argv: Sequence[str], environment: Mapping[str, str], limit_s: float | No
     if status is None:
         return Answer(text, None, f"gives no answer to {' '.join(argv[1:]) or 'a call'} within {limit_s:g} s")
     if status < 0:
-        return Answer(text, status, f"crashes: {_signal_name(-status)}")
+        return Answer(text, status, f"crashes: {signal_name(-status)}")
     if status in _NOT_RUN:
         return Answer(text, status, f"cannot be run: {_last_line(text)}")
     return Answer(text, status)
@@ -184,13 +185,6 @@ def _ended(process: subprocess.Popen[bytes], deadline: float) -> int | None:
     os.killpg(process.pid, signal.SIGKILL)  # not yet waited for, so the number is still its own
     status = process.wait()
     return None if status == -signal.SIGKILL else status
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _last_line(text: str) -> str:

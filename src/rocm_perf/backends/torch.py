@@ -17,6 +17,7 @@ from rocm_perf.model.window import Window
 _PROBE = Path(__file__).with_name("probes") / "torch_launch.py"
 
 _EVERY_THREAD_SINCE = (2, 8)
+_TO_THE_END = 10**9  # steps: more than any program makes
 
 
 class TorchProfiler(InjectedProfiler):
@@ -113,10 +114,12 @@ def _window(window: Window) -> dict[str, str]:
 
 def _variables(options: TorchOptions, with_allocations: bool) -> dict[str, str]:
     """The variables that the injected recorder reads (inject/rocm_perf_torch_hook.py)."""
+    later = options.wait or options.warmup
     values = {
+        "STEP": options.step,
         "WAIT": options.wait,
         "WARMUP": options.warmup,
-        "ACTIVE": options.active,
+        "ACTIVE": options.active or (_TO_THE_END if later else 0),
         "REPEAT": options.repeat,
         "SHAPES": int(options.shapes),
         "MEMORY": int(options.memory or with_allocations),

@@ -12,7 +12,7 @@ from rocm_perf.bench.judge.clocks import PairTimes, SideName
 from rocm_perf.bench.judge.trial import Trial
 from rocm_perf.bench.judge.values import described
 from rocm_perf.bench.samples import Clock, Result, Samples
-from rocm_perf.statistics import Difference, Scope, interval
+from rocm_perf.statistics import FEWEST_A_SIDE, Difference, Scope, interval
 from rocm_perf.statistics.differences import verdict
 from rocm_perf.units import NS_PER_MS, format_count, format_ns, format_share
 
@@ -140,6 +140,8 @@ class AbResult:
 
     def _bounds(self) -> str:
         if self.interval is None:
+            if self.scope == "over processes":
+                return f" (no interval from so few processes: {FEWEST_A_SIDE} of each are the fewest)"
             return f" (too few samples for an interval, {self.scope})"
         low, high = self.interval
         return f" ({low:.2f}x to {high:.2f}x, {self.scope})"
@@ -205,12 +207,13 @@ def _noise(base: Result, new: Result, apart: Difference) -> Iterator[str]:
 
 def paired_difference(base: Sequence[Sequence[float]], new: Sequence[Sequence[float]]) -> Difference:
     """NEW's times over BASE's. Laps of a pair of processes are taken in turns on the same inputs, so what the machine
-    does meanwhile meets both: the ratio within each pair counts, and pairs are the unit."""
+    does meanwhile meets both: the ratio within each pair counts, and pairs are the unit. Two pairs have no interval:
+    if each function may be fast or slow by process, they agree by chance in one of eight cases."""
     ratios = [
         [after / before for before, after in zip(*sides, strict=True)]
         for sides in zip(base, new, strict=True)
     ]
-    bounds = interval(ratios)
+    bounds = interval(ratios) if len(ratios) == 1 or len(ratios) >= FEWEST_A_SIDE else None
     return Difference(median([median(pair) for pair in ratios]), bounds, verdict(bounds, _SAME_CODE))
 
 

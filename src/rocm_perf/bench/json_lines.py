@@ -4,12 +4,11 @@ printed before it failed is kept."""
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from rocm_perf import user_program
 from rocm_perf.bench.run import Finished, run
 from rocm_perf.errors import UsageError
 
@@ -45,7 +44,7 @@ def run_lines(
                 on_line(line)
 
     try:
-        finished = run(command, {**os.environ, **(variables or {})}, limit_s, listen)
+        finished = run(command, {**user_program.environment(), **(variables or {})}, limit_s, listen)
     except UsageError as error:
         return str(error)
     return f"it did not end within {limit_s:g} s" if finished.timed_out else _problem(finished)
@@ -66,5 +65,5 @@ def _problem(finished: Finished) -> str:
     if finished.last_line:
         return finished.last_line[:_LONGEST_PROBLEM]
     if finished.status < 0:
-        return f"it was ended by {signal.Signals(-finished.status).name}"
+        return f"it was ended by {user_program.signal_name(-finished.status)}"
     return f"it exited with {finished.status}"

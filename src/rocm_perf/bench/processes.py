@@ -3,13 +3,12 @@ that what changes on the machine meanwhile meets them alike."""
 
 from __future__ import annotations
 
-import os
-import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rocm_perf import user_program
 from rocm_perf.bench.beside import Beside, with_readings
 from rocm_perf.bench.journal import Window, read_journal, samples_in, windows_in
 from rocm_perf.bench.launches import launch_facts
@@ -89,7 +88,7 @@ def function_samples(
 
 def command_samples(argv: Sequence[str], timeout_s: float, beside: Beside) -> Samples:
     """The wall time of one run of a command, from its start to its end, as the one sample of a process."""
-    finished = run(argv, os.environ, timeout_s)
+    finished = run(argv, user_program.environment(), timeout_s)
     nothing = Samples(times_ms=(), clock="wall clock")
     if finished.timed_out:
         return replace(nothing, error=f"it hangs: no end within {timeout_s:g} s", fault="hung")
@@ -109,7 +108,7 @@ def _explained(samples: Samples, finished: Finished, timeout_s: float) -> Sample
         error = f"it hangs: no end within {timeout_s:g} s, {_progress(samples)}"
         return replace(samples, error=error, fault="hung")
     if finished.status < 0:
-        error = f"{signal.Signals(-finished.status).name} killed its process, {_progress(samples)}"
+        error = f"{user_program.signal_name(-finished.status)} killed its process, {_progress(samples)}"
         return replace(samples, error=error, fault="died")
     if finished.status or not samples.times_ms:
         error = f"its process ended with {finished.status}, {_progress(samples)}{_last_line(finished)}"

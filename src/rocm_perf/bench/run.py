@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from rocm_perf import user_program
+from rocm_perf.collect.run.signals import ending_waits
 from rocm_perf.errors import UsageError
 
 _GRACE_S = 2.0  # from SIGTERM to SIGKILL
@@ -45,21 +47,24 @@ def run(
     `folder`, if one is given. Beyond the timeout, and when this process is interrupted, its whole session is ended."""
     with tempfile.TemporaryFile() as errors:
         begin_ns, begun = _boot_ns(), time.perf_counter_ns()
-        process = _started(
-            argv, environment, errors, subprocess.PIPE if listen else subprocess.DEVNULL, folder
-        )
-        deadline = _Deadline(process, timeout_s)
+        output = subprocess.PIPE if listen else subprocess.DEVNULL
+        process, deadline = None, None
         try:
+            with ending_waits():  # or a signal in the middle of it leaves the process behind
+                process = _started(argv, environment, errors, output, folder)
+                deadline = _Deadline(process, timeout_s)
             if listen and process.stdout:
                 with process.stdout:
                     listen(process.stdout)
             status = process.wait()
             wall_ns = time.perf_counter_ns() - begun
         except BaseException:
-            _end(process)
+            if process is not None:
+                _end(process)
             raise
         finally:
-            deadline.cancel()
+            if deadline is not None:
+                deadline.cancel()
         return Finished(
             status=status,
             wall_ns=wall_ns,
@@ -95,14 +100,14 @@ def _started(
     argv: Sequence[str], environment: Mapping[str, str], errors: IO[bytes], output: int, folder: Path | None
 ) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(
-            list(argv),
-            env=dict(environment),
+        return user_program.start(
+            argv,
+            environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=errors,
-            start_new_session=True,
             cwd=folder,
+            own_session=True,
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

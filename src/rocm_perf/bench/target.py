@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from rocm_perf import user_program
 from rocm_perf.bench.settings import Settings
 from rocm_perf.errors import UsageError
 
@@ -50,4 +51,4 @@ def child_argv(target: Target, settings: Settings, journal: Path, profile: Path 
 def child_environment() -> dict[str, str]:
     """The environment in which that process finds this package, and the target as this process would."""
     paths = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
-    return {**os.environ, "PYTHONPATH": paths}
+    return {**user_program.environment(), "PYTHONPATH": paths}

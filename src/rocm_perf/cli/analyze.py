@@ -7,7 +7,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, positive, rate, size
+from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, new_folder, positive, rate, size
 from rocm_perf.cli.cluster_options import add_cluster, cluster_request
 from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, chosen_part
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
@@ -46,7 +46,7 @@ class AnalyzeCommand:
             "-o",
             "--output",
             metavar="DIR",
-            type=named_path,
+            type=new_folder,
             help="also write profile, roofline, dag and analysis.json",
         )
         parser.add_argument(
@@ -99,12 +99,16 @@ class AnalyzeCommand:
         if args.output:
             empty = {label for label, error in errors if isinstance(error, EmptyCaptureError)}
             _write([one for one in documents if one.label not in empty], args.output, args.force)
+        first = [] if args.json else [error for _, error in errors if isinstance(error, EmptyCaptureError)]
+        for error in first:
+            say(str(error))
         if args.json:
             _print_json(documents, errors)
         else:
             _print(documents, names, args)
-        for _, error in errors:
-            say(str(error))
+        for _, other in errors:
+            if other not in first:
+                say(str(other))
         return errors[0][1].exit_code if errors else 0
 
 
@@ -164,6 +168,7 @@ def _read_later(args: argparse.Namespace) -> list[Path]:
 def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failure]]:
     """What is said of each recording, and why some could not be read; of a single one perhaps from before."""
     from rocm_perf.bench.ceilings.store import chosen
+    from rocm_perf.ingest.io.source import consulting
 
     machines = chosen(args.ceilings)
     if len(args.paths) > 1 or args.each or args.fresh:
@@ -183,9 +188,10 @@ def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failu
         say("this is what was found in the same files before; --fresh looks again")
         return [document], []
     begun = monotonic()
-    documents, errors = _analysed(args, machines)
+    with consulting() as consulted:
+        documents, errors = _analysed(args, machines)
     if not errors and monotonic() - begun >= WORTH_KEEPING_S:
-        keep(question, documents[0])
+        keep(question, documents[0], consulted)
     return documents, errors
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rocm_perf.errors import UsageError
 from rocm_perf.memory import parse_size
 
 if TYPE_CHECKING:
@@ -16,7 +17,43 @@ if TYPE_CHECKING:
 _MOST = 2**31 - 1  # fits wherever such a number is passed on
 # The part that repeats, or the work where nothing does; the whole recording.
 _NAMED_WINDOWS = ("steady", "all")
+# What a file is called, and how to get one there.
+_FILES = frozenset(
+    (".csv", ".json", ".txt", ".db", ".pftrace", ".proto", ".html", ".md", ".svg", ".pdf", ".xlsx", ".log")
+)
+_OF_FILES = {
+    ".csv": "; rocm-perf export RECORDING -o F.csv writes a table, profile -f csv the profiler's own",
+    ".json": "; rocm-perf analyze RECORDING --json prints JSON",
+    ".html": "; rocm-perf report RECORDING -o F.html writes the page",
+    ".pftrace": "; rocm-perf export RECORDING -o F.pftrace writes a trace for Perfetto",
+    ".db": "; rocm-perf export RECORDING -o F.db writes a database",
+}
 _LONGEST_S = 1e6  # eleven days; the system cannot wait much longer at once
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says which option was probably meant."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown, self._options(parsed))}")
+        return parsed
+
+    def _options(self, parsed: Any) -> list[str]:
+        """The options of this parser and of the verb that was chosen."""
+        verbs = (action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction))
+        chosen = (choices.get(getattr(parsed, "verb", "")) for choices in verbs)
+        parsers = [self, *(parser for parser in chosen if parser is not None)]
+        return [option for parser in parsers for option in parser._option_string_actions]
+
+
+def _meant(unknown: Sequence[str], options: Sequence[str]) -> str:
+    given = next((word.partition("=")[0] for word in unknown if word.startswith("-")), "")
+    from difflib import get_close_matches
+
+    near = get_close_matches(given, options, n=1) if given else []
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def positive(text: str) -> int:
@@ -34,6 +71,17 @@ def named_path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("the path is empty")
     return Path(text)
+
+
+def new_folder(text: str) -> Path:
+    """A folder to write, which need not exist; a name that only a file would have is refused."""
+    path = named_path(text)
+    if path.suffix.lower() in _FILES and not path.is_dir():
+        raise UsageError(
+            f"{text} is the name of a file, and a folder is to be named here",
+            f"write {path.with_suffix('')} for a folder{_OF_FILES.get(path.suffix.lower(), '')}",
+        )
+    return path
 
 
 def seconds(text: str) -> float:

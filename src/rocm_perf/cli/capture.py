@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path, positive
+from rocm_perf.cli.arguments import new_folder, positive
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.errors import RocmPerfError, UsageError
 
@@ -29,7 +29,7 @@ class CaptureCommand:
         add = parser.add_argument
         add("--kernel", metavar="REGEX", required=True, help="kernel to capture, by symbol or demangled name")
         add("--dispatch", metavar="N", type=positive, default=1, help="which matching dispatch (default 1)")
-        add("-o", "--output", metavar="SNAP", type=named_path, required=True, help="folder to write")
+        add("-o", "--output", metavar="SNAP", type=new_folder, required=True, help="folder to write")
         add(
             "--outputs",
             action=argparse.BooleanOptionalAction,

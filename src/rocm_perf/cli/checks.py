@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import named_path
 from rocm_perf.cli.output import say
-from rocm_perf.errors import UsageError
+from rocm_perf.errors import NotSupportedError, UsageError
 from rocm_perf.units import format_count
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rocm_perf.model.results.check import Check
 
 _EXIT_FAILED = 1
+_EXIT_UNDECIDED = NotSupportedError.exit_code
 
 
 def add_checks(parser: argparse.ArgumentParser, *examples: str) -> None:
@@ -27,7 +28,7 @@ def add_checks(parser: argparse.ArgumentParser, *examples: str) -> None:
         nargs="+",
         action="extend",
         default=[],
-        help=f"exit with 1 unless all of these are shown to be kept: {listed}",
+        help=f"exit with 1 if one of these is exceeded, with 4 if the runs do not show whether it is kept: {listed}",
     )
     parser.add_argument("--junit", metavar="F.xml", type=named_path, help="write the checks as JUnit XML")
     parser.add_argument("--force", action="store_true", help="replace files that exist")
@@ -55,9 +56,20 @@ def write_junit(checks: Sequence[Check], args: argparse.Namespace, suite: str) -
 
 
 def exit_code_of(checks: Sequence[Check]) -> int:
-    """0 if all limits are kept; otherwise 1, and a line on stderr that names the others."""
-    broken = [check.expression for check in checks if not check.passed]
-    if not broken:
+    """Return 0 if all limits are kept, 1 if one is exceeded, and 4 if it is undecided whether one is; a line on stderr
+    names those that are not kept."""
+    exceeded, undecided = (
+        [check.expression for check in checks if check.outcome == outcome]
+        for outcome in ("failed", "undecided")
+    )
+    if not exceeded and not undecided:
         return 0
-    say(f"{len(broken)} of {format_count(len(checks), 'limit')} not kept: {', '.join(map(repr, broken))}")
-    return _EXIT_FAILED
+    limits = format_count(len(checks), "limit")
+    counted = [
+        f"{len(names)} of {limits} {word}: {', '.join(map(repr, names))}"
+        for names, word in ((exceeded, "exceeded"), (undecided, "undecided"))
+        if names
+    ]
+    more = " (neither kept nor exceeded for certain: the checks say why)" if undecided else ""
+    say(f"{'; '.join(counted)}{more}")
+    return _EXIT_FAILED if exceeded else _EXIT_UNDECIDED

@@ -14,15 +14,20 @@ from rocm_perf.cli.judged import add_step_kind, steps_of
 from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.reading import reading
-from rocm_perf.errors import RocmPerfError, UsageError
+from rocm_perf.errors import InputError, RocmPerfError, UsageError
+from rocm_perf.units import format_bytes
 
 if TYPE_CHECKING:
     from rocm_perf.analysis.compare.runs import Recording
     from rocm_perf.ingest.load import Loaded
     from rocm_perf.model.results.comparison import Comparison
+    from rocm_perf.model.results.scorecard import Accuracy
     from rocm_perf.model.step_kinds import StepKind
 
     Sides = tuple[list[Recording], list[Recording]]
+
+
+_MOST_ACCURACY = 1 << 28  # bytes: `ab` keeps every sample
 
 
 class CompareCommand:
@@ -45,6 +50,18 @@ class CompareCommand:
             type=named_path,
             default=[],
             help="recordings after it; -- is short for --against, and two paths need neither",
+        )
+        add(
+            "--show",
+            metavar="SECTION,...",
+            default="",
+            help="show these sections instead, such as scorecard, or all (a wrong name lists them)",
+        )
+        add(
+            "--accuracy",
+            metavar="AB.json",
+            type=named_path,
+            help="what `ab --json` said of the outputs of both sides, for the scorecard",
         )
         add("--top", metavar="N", type=positive, default=10, help="kernels to show (default 10)")
         add(
@@ -72,6 +89,7 @@ class CompareCommand:
             "operator:aten::mm*.total>5%",
             "module:*Attention.total>5%",
             "kernels>+10",
+            "memory>5%",
             "findings>0",
         )
         add_no_color(parser)
@@ -85,17 +103,22 @@ class CompareCommand:
         from rocm_perf.analysis.compare.populations import compare
         from rocm_perf.cli.recording_size import require_room
         from rocm_perf.ingest.helpers import expect_files
+        from rocm_perf.render.sections.comparison import require_sections
 
         expressions = expressions_of(args)
         require_known(expressions)
         _require_known(args.output)
+        require_sections(_shown(args))
+        accuracy = _accuracy(args.accuracy) if args.accuracy else None
         base, new = _sides(args)
         require_room([*base, *new, *args.captures])
         with reading():
             expect_files([*base[1:], *new])
             loaded = [_load(paths, as_one=args.as_one, captures=args.captures) for paths in (base, new)]
-        before, after = (_recordings(side, args.step_kind) for side in loaded)
-        comparison = compare(before, after, side_labels(base, new), whole=args.window == "all")
+        before, after = _both(loaded, args.step_kind)
+        comparison = compare(
+            before, after, side_labels(base, new), whole=args.window == "all", accuracy=accuracy
+        )
         if args.as_one and (doubt := _doubt_on_joined((*base, *new))):
             comparison = replace(comparison, wall_doubt=doubt, notes=(doubt, *comparison.notes))
         comparison = replace(comparison, checks=judge(comparison, expressions))
@@ -136,6 +159,21 @@ def _load(paths: Sequence[Path], *, as_one: bool, captures: Sequence[Path]) -> l
     if not any(run.trace for run in runs):
         raise next(run.error for run in runs if run.error)
     return runs
+
+
+def _both(sides: Sequence[Sequence[Loaded]], kind: StepKind | None) -> list[list[Recording]]:
+    """The recordings of both sides; raises with the names of the sides that have no steps of the kind."""
+    found: list[list[Recording]] = []
+    lacking: dict[str, UsageError] = {}
+    for name, side in zip(("BASE", "NEW"), sides, strict=True):
+        try:
+            found.append(_recordings(side, kind))
+        except UsageError as error:
+            lacking[f"{name} ({', '.join(run.label for run in side if run.trace)})"] = error
+    if lacking:
+        first = next(iter(lacking.values()))
+        raise UsageError(f"{' and '.join(lacking)}: {first.what}", first.why, first.next_step)
+    return found
 
 
 def _recordings(runs: Sequence[Loaded], kind: StepKind | None) -> list[Recording]:
@@ -184,6 +222,34 @@ def _require_known(output: Path | None) -> None:
         )
 
 
+def _shown(args: argparse.Namespace) -> list[str]:
+    """The sections of `--show`."""
+    return [name.strip() for name in args.show.split(",") if name.strip()]
+
+
+def _accuracy(path: Path) -> Accuracy:
+    """Read what `ab --json` wrote."""
+    import msgspec
+
+    from rocm_perf.model.results.scorecard import Accuracy
+
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_ACCURACY + 1)
+    except OSError as error:
+        raise InputError(f"cannot read {path}", error.strerror or str(error)) from error
+    try:
+        if len(content) > _MOST_ACCURACY:
+            raise msgspec.DecodeError(f"it is larger than {format_bytes(_MOST_ACCURACY)}")
+        return msgspec.json.decode(content, type=Accuracy)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InputError(
+            f"{path} is not what `ab` says",
+            str(error),
+            "Write it with `rocm-perf ab BASE NEW --inputs F --json`.",
+        ) from error
+
+
 def _doubt_on_joined(paths: Sequence[Path]) -> str | None:
     """What --as-one did where a path holds several runs."""
     from rocm_perf.ingest.load import load_path
@@ -203,18 +269,18 @@ def _print(comparison: Comparison, args: argparse.Namespace) -> None:
 
         show_json(json.encode(comparison))
     elif args.markdown:
-        show(_markdown(comparison, args.top).rstrip("\n"))
+        show(_markdown(comparison, args).rstrip("\n"))
     else:
         from rocm_perf.cli.console import result_console
         from rocm_perf.render.screen.comparison import print_comparison
 
-        print_comparison(comparison, result_console(no_color=args.no_color), args.top)
+        print_comparison(comparison, result_console(no_color=args.no_color), args.top, _shown(args))
 
 
 def _write(comparison: Comparison, sides: Sides, args: argparse.Namespace) -> None:
     from rocm_perf.files import write_whole
 
-    text = _page(comparison, sides) if args.output.suffix == ".html" else _markdown(comparison, args.top)
+    text = _page(comparison, sides) if args.output.suffix == ".html" else _markdown(comparison, args)
     write_whole(args.output, lambda draft: draft.write_text(text, encoding="utf-8"), overwrite=args.force)
     say(f"wrote {args.output}")
 
@@ -231,7 +297,7 @@ def _page(comparison: Comparison, sides: Sides) -> str:
     )
 
 
-def _markdown(comparison: Comparison, top: int) -> str:
+def _markdown(comparison: Comparison, args: argparse.Namespace) -> str:
     from rocm_perf.render.report.comparison import comparison_markdown
 
-    return comparison_markdown(comparison, top)
+    return comparison_markdown(comparison, args.top, _shown(args))

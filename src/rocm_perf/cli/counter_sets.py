@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf.arch.counter_sets import counter_sets, resolve_set
+from rocm_perf.arch.counters import Definitions, definitions
 from rocm_perf.arch.passes import kept_together, plan_passes
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.errors import UsageError
@@ -19,16 +20,25 @@ SCHEMA_VERSION = 1
 
 def show_sets(args: argparse.Namespace) -> int:
     """List every set with its passes, and write their files where that is asked for."""
+    chip = definitions(args.arch, args.rocm)
     sets = {name: _described(name, args.arch, args.rocm) for name in counter_sets()}
     if args.write:
-        _write(sets, args.write, overwrite=args.force)
+        _write(sets, chip, args)
     elif args.json:
         from rocm_perf.render import json
 
-        show_json(json.encode({"schema_version": SCHEMA_VERSION, "gfx": args.arch, "sets": sets}))
+        head = {"schema_version": SCHEMA_VERSION, "gfx": args.arch, "rocm": chip.rocm, "note": chip.note}
+        show_json(json.encode({**head, "sets": sets}))
     else:
-        show(f"sets of counters on {args.arch}", *_lines(sets))
+        note = [chip.note] if chip.note else []
+        show(f"sets of counters on {args.arch} (as defined by ROCm {chip.rocm})", *note, *_lines(sets))
     return 0
+
+
+def newer_release(gfx: str, rocm: str | None) -> str:
+    """Return what to do where a chip has no counters in this release and newer ones define some."""
+    newer = rocm is not None and definitions(gfx).counters
+    return f"This is about ROCm {rocm}; --rocm names another release." if newer else ""
 
 
 def _described(name: str, gfx: str, rocm: str | None) -> dict[str, Any]:
@@ -55,17 +65,22 @@ def _lines(sets: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             yield f"  without {format_count(len(known['missing']), 'counter')} that this chip does not have"
 
 
-def _write(sets: Mapping[str, Mapping[str, Any]], folder: Path, *, overwrite: bool) -> None:
-    """One file for each set that the chip has counters of: a `pmc:` line per pass, as rocprofv3 -i takes it."""
+def _write(sets: Mapping[str, Mapping[str, Any]], chip: Definitions, args: argparse.Namespace) -> None:
+    """Write a file for each set that the chip has counters of: a `pmc:` line per pass, as rocprofv3 -i takes it."""
+    folder: Path = args.write
     written = {name: known for name, known in sets.items() if known["passes"]}
     if not written:
-        raise UsageError("there is nothing to write", "this chip has no counters that any set names")
+        why = chip.note or f"{chip.gfx} has no counters that any set names"
+        raise UsageError("there is nothing to write", why, newer_release(chip.gfx, args.rocm))
+    doubt = f"# {chip.note}\n" if chip.note else ""
     for name, known in written.items():
         text = "".join(f"pmc: {' '.join(names)}\n" for names in known["passes"])
-        content = f"# {known['title']}\n{text}"
+        content = f"# {known['title']}, on {chip.gfx}\n{doubt}{text}"
         write_whole(
             folder / f"{name}.txt",
             lambda draft, content=content: draft.write_text(content, encoding="utf-8"),  # type: ignore[misc]
-            overwrite=overwrite,
+            overwrite=args.force,
         )
     say(f"wrote {format_count(len(written), 'file')} to {folder}")
+    if chip.note:
+        say(chip.note)

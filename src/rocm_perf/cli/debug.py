@@ -8,7 +8,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path, seconds
+from rocm_perf import user_program
+from rocm_perf.cli.arguments import new_folder, seconds
 from rocm_perf.cli.output import say, show, show_json
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class DebugCommand:
             "-d",
             "--output-directory",
             metavar="DIR",
-            type=named_path,
+            type=new_folder,
             help="logs (rocm-perf-debug-1, -2, ...)",
         )
         parser.add_argument(
@@ -60,7 +61,7 @@ class DebugCommand:
         report = debug(
             app,
             folder,
-            os.environ,
+            user_program.environment(),
             sanitizer=sanitizer,
             stdout=_STDERR if args.json else None,
             timeout_s=args.timeout,

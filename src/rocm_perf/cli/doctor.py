@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from rocm_perf import user_program
 from rocm_perf.cli.arguments import seconds
 from rocm_perf.cli.output import say, show_json
 
@@ -72,7 +73,7 @@ def _look_into(command: tuple[str, ...], args: argparse.Namespace) -> int:
     say(
         f"running {command[0]} under the loader's log, for at most {args.timeout:g} s; its output goes to stderr"
     )
-    answer = watch_program(command, probe.probe_machine(), os.environ, args.timeout)
+    answer = watch_program(command, probe.probe_machine(), user_program.environment(), args.timeout)
     if args.json:
         from rocm_perf.render import json
 

@@ -7,6 +7,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from rocm_perf import user_program
 from rocm_perf.cli.arguments import positive, seconds
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.errors import UsageError
@@ -73,7 +74,7 @@ def _run(args: argparse.Namespace, ready: Runtime, gpus: tuple[SoftGpu, ...]) ->
     with device(ready, gpus) as machine:
         ended = launch(
             machine.command(args.app),
-            {**os.environ, **machine.environment},
+            {**user_program.environment(), **machine.environment},
             stdout=_STDERR if args.json else None,
             timeout_s=args.timeout,
             grace_s=_GRACE_S,

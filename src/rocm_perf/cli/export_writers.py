@@ -142,9 +142,10 @@ def _tool(module: str, function: str = "write") -> Callable[[Trace, Wish], str]:
 
 
 def _rocprofv3_csv(trace: Trace, wish: Wish) -> str:
+    from rocm_perf.cli.arguments import new_folder
     from rocm_perf.render.formats import rocprofv3
 
-    files = rocprofv3.write_csv(trace, wish.output, "out", overwrite=wish.force)
+    files = rocprofv3.write_csv(trace, new_folder(str(wish.output)), "out", overwrite=wish.force)
     return f"wrote {wish.output}: {', '.join(file.name for file in files)}"
 
 

@@ -69,6 +69,14 @@ def check_profile_options(job: Job) -> None:
     args = parser.parse_args([*job.profile, "--", *job.app])
     if args.app != ["--", *job.app]:
         raise UsageError(f"{args.app[0]!r} is not an option", "the application stands behind --")
+    if args.deep:
+        raise UsageError(
+            "launch has no --deep",
+            "the ranks are recorded once, and analysed together",
+            "Launch it once more with the preset that the report names.",
+        )
+    if args.only_pass is not None:
+        raise UsageError("--pass is for launchers of your own", "launch starts the ranks once for each run")
     if args.preset:
         preset_name(args.preset)
     if args.ranks and (absent := [rank for rank in ranks_of(args.ranks) if rank >= job.ranks]):
@@ -116,13 +124,22 @@ def report(folder: Path) -> None:
 
 def _show_plan(plan: LaunchPlan, *, as_json: bool) -> None:
     """Print the files and the command of a launch."""
+    from msgspec.structs import replace
+
+    from rocm_perf.fleet.job import PASS, of_pass
+
     if as_json:
         from rocm_perf.text import encode_json
 
-        show_json(encode_json({"schema_version": SCHEMA_VERSION, "plan": plan}).decode())
+        first = replace(plan, argv=of_pass(plan.argv, 1))
+        show_json(encode_json({"schema_version": SCHEMA_VERSION, "plan": first}).decode())
         return
     for name, text in plan.files.items():
         show(f"# {name}", text)
     variables = (f"{name}={shlex.quote(value)}" for name, value in plan.environment.items())
     if plan.argv:
-        show(" ".join((*variables, shlex.join(plan.argv))))
+        show(" ".join((*variables, shlex.join(of_pass(plan.argv, 1)))))
+        if PASS in plan.argv:
+            show(
+                "# the same once more with --pass 2, 3, ... for each further run of the program that is needed"
+            )

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rocm_perf.cli.arguments import named_path, positive
+from rocm_perf.cli.arguments import named_path, new_folder, positive
 
 if TYPE_CHECKING:
     from rocm_perf.fleet.launcher import Launcher
@@ -75,18 +76,25 @@ class LauncherParser(argparse.ArgumentParser):
         self.set_defaults(launcher=launcher)
 
 
+def _configuration(text: str) -> Path | str:
+    """A file; what begins as JSON does is the configuration itself."""
+    return text if text.lstrip().startswith("{") else named_path(text)
+
+
 def _add_options(parser: argparse.ArgumentParser) -> None:
     """Add what all launchers have."""
-    parser.add_argument("--config", metavar="FILE", type=named_path, help="a configuration of the job")
+    parser.add_argument(
+        "--config", metavar="FILE", type=_configuration, help="a configuration of the job: a file, or JSON"
+    )
     parser.add_argument("--dry-run", action="store_true", help="print what would be started; start nothing")
     parser.add_argument("--nodes", "--nnodes", metavar="N", type=positive, help="machines (1)")
     parser.add_argument(
         "--ranks-per-node", "--nproc-per-node", metavar="N", type=positive, help="processes on each (1)"
     )
     parser.add_argument(
-        "-d", "--output-directory", metavar="DIR", type=named_path, help="runs go below it (rocm-perf-runs)"
+        "-d", "--output-directory", metavar="DIR", type=new_folder, help="runs go below it (rocm-perf-runs)"
     )
-    parser.add_argument("-o", "--output", metavar="DIR", type=named_path, help="the run's own folder")
+    parser.add_argument("-o", "--output", metavar="DIR", type=new_folder, help="the run's own folder")
     parser.add_argument("--run-id", metavar="ID", default="", help="name of the run's folder (by the time)")
     parser.add_argument("--no-analyze", action="store_true", help="record only; analyze reads it later")
     parser.add_argument(

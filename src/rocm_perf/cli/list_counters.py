@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path
+from rocm_perf.cli.arguments import new_folder
 from rocm_perf.cli.output import show, show_json
 from rocm_perf.errors import UsageError
 
@@ -21,7 +22,8 @@ class ListCountersCommand:
     Block by block, with how many of a block fit into one pass. --search looks into names and descriptions, shows how
     derived counters are computed, and explains a name that the chip does not have. --plan shows how few runs of the
     application record given counters, metrics, or sets of counters such as compute_bound. --sets lists those sets, and
-    --write leaves a file of each for rocprofv3 -i. Without --arch it is about this machine's GPU.
+    --write leaves a file of each for rocprofv3 -i. Without --arch it is about this machine's GPU, and without --rocm
+    about the ROCm release that is installed here, or else the newest known one.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -32,7 +34,9 @@ class ListCountersCommand:
             "--search", metavar="TEXT", help="only those with TEXT in their name or description"
         )
         parser.add_argument(
-            "--rocm", metavar="RELEASE", help="as of this ROCm release (default: the newest known)"
+            "--rocm",
+            metavar="RELEASE",
+            help="as of this ROCm release (default: that of this machine, or else the newest known)",
         )
         parser.add_argument(
             "--plan", metavar="NAME", nargs="+", help="passes for these counters, metrics or sets of counters"
@@ -41,7 +45,7 @@ class ListCountersCommand:
             "--sets", action="store_true", help="the sets of counters, and the passes of each"
         )
         parser.add_argument(
-            "--write", metavar="DIR", type=named_path, help="with --sets: write NAME.txt of each"
+            "--write", metavar="DIR", type=new_folder, help="with --sets: write NAME.txt of each"
         )
         parser.add_argument("--force", action="store_true", help="replace those files")
         kind = parser.add_mutually_exclusive_group()
@@ -51,8 +55,10 @@ class ListCountersCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.arch.counters import definitions
+        from rocm_perf.backends.probe import rocm_here
 
         args.arch = args.arch or _this_gpu()
+        args.rocm = args.rocm or rocm_here(os.environ) or None
         if args.write and not args.sets:
             raise UsageError("--write needs --sets", "it writes a file for each set of counters")
         if args.sets:
@@ -88,6 +94,7 @@ def _plan(args: argparse.Namespace) -> int:
     from rocm_perf.arch.counter_sets import resolve_set, set_name
     from rocm_perf.arch.counters import definitions
     from rocm_perf.arch.passes import kept_together, plan_passes
+    from rocm_perf.cli.counter_sets import newer_release
 
     wanted: list[str] = []
     notes: list[str] = []
@@ -102,6 +109,7 @@ def _plan(args: argparse.Namespace) -> int:
         raise UsageError(
             f"none of {' '.join(args.plan)} can be counted on {args.arch}",
             definitions(args.arch, args.rocm).note,
+            newer_release(args.arch, args.rocm),
         )
     plan = plan_passes(wanted, args.arch, args.rocm, kept_together(wanted, args.arch, args.rocm))
     if args.json:

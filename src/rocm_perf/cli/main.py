@@ -5,18 +5,24 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from types import FrameType
+from typing import NoReturn
 
+from rocm_perf.cli.arguments import Parser
 from rocm_perf.cli.command import Command
 from rocm_perf.cli.lean import collect_seldom, take_turns_often
-from rocm_perf.cli.output import forget, ready_streams, say
-from rocm_perf.errors import InputError, OutputError, RocmPerfError, UsageError
+from rocm_perf.cli.output import forget, ready_streams, say, say_error
+from rocm_perf.cli.reading import ends_on_signals
+from rocm_perf.errors import InputError, NotSupportedError, OutputError, RocmPerfError, UsageError
+from rocm_perf.memory import require_address_space
+from rocm_perf.user_program import wait_for_children
 from rocm_perf.version import __version__
 
 # Each is imported when it is asked for.
@@ -60,6 +66,10 @@ VERBS = {
 }
 
 EXIT_INTERNAL = 70
+# Verbs that have nothing to bring to an end when a signal comes, such as a program that they profile.
+_ONLY_READ = frozenset(
+    ("analyze", "compare", "export", "kernels", "merge", "query", "report", "repro", "whatif")
+)
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 _DESCRIPTION = "Why is a GPU program slow: records it, or reads what any profiler recorded."
@@ -69,15 +79,29 @@ _EPILOG = (
 )
 
 
+class _Parser(Parser):
+    """A parser that answers spellings of other tools by what to use instead."""
+
+    verb = ""  # the one that is parsed
+
+    def error(self, message: str) -> NoReturn:
+        from rocm_perf.cli.foreign_spellings import refusal
+
+        if (better := refusal(self.verb, message)) is not None:
+            raise better
+        super().error(message)
+
+
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """The parser of all verbs; with the name of one in `only`, of that one alone, which is enough to run it."""
-    parser = argparse.ArgumentParser(prog="rocm-perf", description=_DESCRIPTION, epilog=_EPILOG)
+    parser = _Parser(prog="rocm-perf", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.verb = only or ""
     parser.add_argument("--version", action="version", version=f"rocm-perf {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name in (only,) if only in VERBS else VERBS:
         command = command_of(name)
-        text = command.__doc__ or ""
-        verb = verbs.add_parser(name, help=text.splitlines()[0].rstrip("."), description=text)
+        text = command.__doc__ or ""  # python -OO drops it
+        verb = verbs.add_parser(name, help=text.partition("\n")[0].rstrip("."), description=text)
         command.prepare_parser(verb)
         verb.set_defaults(command=command)
     return parser
@@ -103,14 +127,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     ready_streams()
     collect_seldom()
     take_turns_often()
+    wait_for_children()
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:
         args = _parsed(arguments)
-        with _ending_signals():
+        require_address_space()
+        with _ending_signals(), ends_on_signals() if args.verb in _ONLY_READ else nullcontext():
             code: int = args.command.run(args)
             return _flushed(code)
     except RocmPerfError as error:
-        say(str(error))
+        say_error(error)
         return error.exit_code
     except KeyboardInterrupt as error:
         number = error.number if isinstance(error, Ended) else signal.SIGINT
@@ -126,6 +152,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             "Rename the file, or change the argument."
         )
         return UsageError.exit_code
+    except MemoryError:
+        return _out_of_memory()
     except SystemExit:
         raise
     except (
@@ -146,8 +174,18 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     if first and first not in VERBS and not first.startswith("-"):
         from difflib import get_close_matches
 
+        from rocm_perf.cli.foreign_spellings import verb_of_another_tool
+
+        if (foreign := verb_of_another_tool(first)) is not None:
+            raise foreign
         near = get_close_matches(first, VERBS, n=3)
         meant = f"Did you mean {' or '.join(near)}? " if near else ""
+        if os.path.exists(first):
+            path = shlex.join(arguments)
+            raise UsageError(
+                f"{first!r} is a {'folder' if os.path.isdir(first) else 'file'}, not a verb",
+                next_step=f"To read a recording: rocm-perf analyze {path}. `rocm-perf --help` lists all verbs.",
+            )
         raise UsageError(f"there is no verb {first!r}", next_step=f"{meant}`rocm-perf --help` lists all.")
     return build_parser(first).parse_args(arguments)
 
@@ -197,6 +235,15 @@ def _refused(error: OSError) -> int:
         refusal = OutputError("cannot write the output", why)
     else:
         refusal = InputError(f"cannot use {os.fsdecode(error.filename)}", why)
+    say(str(refusal))
+    return refusal.exit_code
+
+
+def _out_of_memory() -> int:
+    refusal = NotSupportedError(
+        "this does not fit into memory",
+        next_step="Read less (`analyze --window A..B` or `--in-parts`), or use a machine that has more.",
+    )
     say(str(refusal))
     return refusal.exit_code
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path
+from rocm_perf.cli.arguments import named_path, new_folder
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.reading import reading
 from rocm_perf.units import format_count
@@ -28,7 +28,7 @@ class MergeCommand:
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("paths", metavar="PATH", nargs="+", type=named_path, help="recordings of ranks")
         parser.add_argument(
-            "-o", "--output", metavar="BUNDLE", type=named_path, required=True, help="folder to write"
+            "-o", "--output", metavar="BUNDLE", type=new_folder, required=True, help="folder to write"
         )
         parser.add_argument("--force", action="store_true", help="replace a bundle that is there")
         parser.add_argument("--json", action="store_true", help="the clocks of the ranks as JSON")

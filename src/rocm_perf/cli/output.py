@@ -9,6 +9,8 @@ import sys
 from contextlib import suppress
 from typing import IO
 
+from rocm_perf.errors import RocmPerfError, SeveralRunsError
+
 
 def show(*lines: str) -> None:
     """Print lines of a result."""
@@ -41,6 +43,19 @@ def say(message: str, speaker: str = "rocm-perf") -> None:
 
     with suppress(OSError):  # a terminal that hung up
         print(f"{speaker}: {clean(message)}", file=sys.stderr, flush=True)
+
+
+def say_error(error: RocmPerfError) -> None:
+    """Print what a user is told when a verb refuses; the runs of a folder that holds several, one on each line."""
+    if not isinstance(error, SeveralRunsError):
+        say(str(error))
+        return
+    from rocm_perf.text import clean
+
+    say(f"{error.what}:")
+    with suppress(OSError):
+        print(*(f"  {clean(run)}" for run in error.runs), sep="\n", file=sys.stderr, flush=True)
+    say(error.next_step)
 
 
 def show_status(text: str) -> None:

@@ -51,7 +51,7 @@ class ProfileCommand:
 
 
 class CountersCommand(ProfileCommand):
-    """`profile --counters counters_basic`: waves, instructions and the L2 cache of each kernel.
+    """`profile --counters counters_basic`: waves, instructions and caches of each kernel, beside what a good one has.
 
     Other counters, metrics or sets: --counters. The application runs once more for each pass that they need.
     """
@@ -74,6 +74,8 @@ def _profile(request: Request, notices: tuple[str, ...], args: argparse.Namespac
     from rocm_perf.backends.probe import probe_machine
 
     _refuse_second_profiler({**os.environ, **request.environment})
+    if args.deep:
+        _refuse_ranks({**os.environ, **request.environment})
     machine = probe_machine()
     if args.dry_run:
         _print_plans(request, machine, notices, as_json=args.json)
@@ -101,7 +103,7 @@ def _deep(
 
     more = None if recorded.exit_code else deeper(request, document, machine, recorded.record.run_id)
     if more is None:
-        say("no deeper recording: the first one failed, or shows all that counters would")
+        say(f"no deeper recording: {_not_deeper(document, recorded)}")
         if args.json:
             _print_json(document)
         return recorded.exit_code
@@ -111,6 +113,27 @@ def _deep(
     again = record(asked, machine, say)
     _report(again, args, last=True)
     return again.exit_code
+
+
+def _refuse_ranks(environment: dict[str, str]) -> None:
+    from rocm_perf.collect.run.layout import ranks_in
+
+    if (ranks := ranks_in(environment)) > 1:
+        raise UsageError(
+            "--deep records the program a second time",
+            f"this is one of {ranks} ranks, which run together",
+            "Launch it without --deep, then once more with the preset that the report names.",
+        )
+
+
+def _not_deeper(document: Document, recorded: Recorded) -> str:
+    from rocm_perf.analysis.basis.counters_refused import counters_refused
+
+    if recorded.exit_code:
+        return "the first one failed, or fell short of what was asked for"
+    if refused := counters_refused(document.run, (agent.gfx for agent in document.agents)):
+        return f"counters cannot be recorded here: {refused}"
+    return "the first one shows all that counters would"
 
 
 def _refuse_second_profiler(environment: dict[str, str]) -> None:
@@ -162,7 +185,9 @@ def _print_json(document: Document) -> None:
 def _report(recorded: Recorded, args: argparse.Namespace, *, last: bool) -> Document | None:
     """Print the analysis of what was recorded: on stderr, or, of the last recording, as JSON on stdout; None where it
     cannot be read."""
-    with reading():
+    from rocm_perf.ingest.io.source import consulting
+
+    with reading(), consulting() as consulted:
         trace = recorded.trace
     if trace is None:
         return None
@@ -174,7 +199,7 @@ def _report(recorded: Recorded, args: argparse.Namespace, *, last: bool) -> Docu
         document = examine(trace, str(folder), machines=machines)
     _write_files(document, folder)
     if monotonic() - begun >= WORTH_KEEPING_S:
-        keep(question_of(folder, machines, Wish()), document)
+        keep(question_of(folder, machines, Wish()), document, consulted)
     if args.json:
         if last:
             _print_json(document)
@@ -189,6 +214,8 @@ def _report(recorded: Recorded, args: argparse.Namespace, *, last: bool) -> Docu
         print_sections(document, _sections(args.show), console, view)
     else:
         print_document(document, console, view)
+        if args.verb == "counters" and document.metrics.indicators:
+            print_sections(document, ["indicators"], console, view)
     say(f"recorded in {_run_folder(recorded)}")
     if recorded.record.preset == "auto" and not args.deep:
         _advise(document, recorded)
@@ -206,8 +233,10 @@ def _write_files(document: Document, folder: Path) -> None:
 
 
 def _run_folder(recorded: Recorded) -> Path:
-    """The folder of the whole run; that of this process alone where others belong to it."""
-    return recorded.folder if recorded.record.rank is not None else recorded.folder.parent.parent
+    """The folder of the whole run; that of this process alone where others belong to it, or where it was moved."""
+    whole = recorded.folder.parent.parent
+    is_alone = recorded.record.rank is None and whole.name == recorded.record.run_id
+    return whole if is_alone else recorded.folder
 
 
 def _advise(document: Document, recorded: Recorded) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from rocm_perf.cli.arguments import add_no_color, count, named_path, positive, seconds
+from rocm_perf.cli.arguments import add_no_color, count, named_path, new_folder, positive, seconds
 from rocm_perf.collect.request.flag_options import add_flags
 from rocm_perf.collect.request.window_options import add_window
 
+_MOST_PASSES = 1_000_000
 SAMPLED = ("power", "memory")
 
 
@@ -53,9 +54,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        "-d", "--output-directory", metavar="DIR", type=named_path, help="runs go below it (rocm-perf-runs)"
+        "-d", "--output-directory", metavar="DIR", type=new_folder, help="runs go below it (rocm-perf-runs)"
     )
-    group.add_argument("-o", "--output", metavar="DIR", type=named_path, help="the run's own folder")
+    group.add_argument("-o", "--output", metavar="DIR", type=new_folder, help="the run's own folder")
     group.add_argument(
         "--output-file", metavar="NAME", default="", help="the profiler's files, with its %%keys%%"
     )
@@ -80,6 +81,10 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
         default="",
         help="of many ranks record these (0,7 or 0-3), and only time the others",
     )
+    group.add_argument(
+        "--pass", metavar="N", dest="only_pass", type=_pass,
+        help="of the runs that this takes do the Nth: many ranks are launched once for each (all: rank by rank)",
+    )  # fmt: skip
     group.add_argument("--timeout", metavar="S", type=seconds, help="kill the application after S seconds")
     group.add_argument(
         "--measure-overhead", metavar="N", type=positive, nargs="?", const=1, default=0,
@@ -113,6 +118,13 @@ def _add_torch(group: argparse._ArgumentGroup) -> None:
     for name, meaning in (("wait", "steps to skip"), ("warmup", "steps to warm up"), ("repeat", "how often")):
         group.add_argument(f"--torch-{name}", metavar="N", type=count, help=meaning)
     group.add_argument("--torch-active", metavar="N", type=count, help="steps to record (all)")
+    group.add_argument(
+        "--step",
+        metavar="FUNCTION",
+        dest="torch_step",
+        help="count calls of this function as steps: NAME, CLASS.NAME or MODULE:NAME (default: steps of the first "
+        "optimizer, else calls of the outermost nn.Module)",
+    )
     for name in ("shapes", "memory", "stacks"):
         group.add_argument(
             f"--torch-{name}", action=argparse.BooleanOptionalAction, default=None, help=f"record {name}"
@@ -124,6 +136,12 @@ def _sampled(text: str) -> tuple[str, ...]:
     if unknown := [name for name in names if name not in SAMPLED]:
         raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(SAMPLED)}")
     return names
+
+
+def _pass(text: str) -> int:
+    if text != "all" and (not text.isdecimal() or not 0 < int(text) < _MOST_PASSES):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither the number of a run nor 'all'")
+    return 0 if text == "all" else int(text)
 
 
 def _variable(text: str) -> tuple[str, str]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from rocm_perf.arch.counter_sets import set_name
+from rocm_perf.arch.metric_data import metrics
 from rocm_perf.backends.base import TorchOptions, Wish
+from rocm_perf.backends.profilers import present_name
 from rocm_perf.collect.request.application import check_output, find_application, is_python
 from rocm_perf.collect.request.configuration import (
     Configured,
@@ -40,6 +43,7 @@ def application(args: argparse.Namespace) -> tuple[str, ...]:
 def request_of(args: argparse.Namespace) -> tuple[Request, tuple[str, ...]]:
     """The request, and notices about the configuration."""
     _refuse_attaching(args)
+    _take_application_from_counters(args)
     command = application(args)
     file = find_application(command, os.environ)
     context = _context(args) or Configured()
@@ -56,7 +60,7 @@ def request_of(args: argparse.Namespace) -> tuple[Request, tuple[str, ...]]:
     made = replace(
         request,
         is_python=is_python(file),
-        profiler=args.profiler,
+        profiler=present_name(args.profiler) or context.profiler,
         run_id=_run_id(args),
         force_overwrite=args.force_overwrite,
         timeout_s=args.timeout,
@@ -66,12 +70,25 @@ def request_of(args: argparse.Namespace) -> tuple[Request, tuple[str, ...]]:
         environment={**context.environment, **dict(args.env)},
         stdout_to_stderr=args.json,
         keep_exit_code=args.keep_exit_code,
+        only_pass=args.only_pass,
         scratch=str(args.scratch.absolute()) if args.scratch else "",
     )
     if args.ranks:
         made = of_rank(made, ranks_of(args.ranks), rank_of(os.environ | made.environment))
     notices = (*context.notices, *renamed, *tuning({**os.environ, **made.environment}))
     return made, notices
+
+
+def _take_application_from_counters(args: argparse.Namespace) -> None:
+    """Find the application among the words behind --counter or --pmc, which take all there are, where no other is
+    given: guides write `--counter A,B python x.py`."""
+    if args.app:
+        return
+    for words in (args.counters, *(args.pmc or ())[-1:]):
+        for place, word in enumerate(words[1:], 1):
+            if set_name(word) is None and word not in metrics() and shutil.which(word):
+                args.app, words[place:] = words[place:], []
+                return
 
 
 def _run_id(args: argparse.Namespace) -> str:

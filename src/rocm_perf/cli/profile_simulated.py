@@ -50,9 +50,13 @@ def profile_simulated(args: argparse.Namespace) -> int:
         raise _has_no_times(args.device.removeprefix(_SOFTWARE), arguments)
     _refuse_others(args)
     gpu = find_gpu(args.device)
-    if len(arguments) != 1:
+    if len(arguments) != 1 or not arguments[0].endswith(".toml"):
+        given = shlex.join(arguments) or "nothing"
         raise UsageError(
-            "a simulated device runs one workload file", f"{len(arguments)} arguments were given"
+            "a simulated device takes one workload file (.toml), and runs no program",
+            f"{given} was given",
+            "docs/simulator.md says how to write one, and rocm-perf demo runs two; leave out --device to profile a "
+            "program.",
         )
     source = Path(arguments[0])
     workload = read_workload(source)

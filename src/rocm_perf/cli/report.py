@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from rocm_perf.model.trace import Trace
 
 STDOUT = Path("-")
+# The endings of recordings that say nothing of what was recorded.
+_RECORDED = frozenset(
+    (
+        *(".gz", ".zst", ".zip", ".json", ".csv", ".db", ".txt", ".rpd", ".sqlite", ".rptrace", ".pickle"),
+        *(".pftrace", ".proto", ".pb", ".xplane", ".pt", ".trace"),
+    )
+)
 
 
 class ReportCommand:
@@ -39,8 +46,7 @@ class ReportCommand:
             "--output",
             metavar="F",
             type=named_path,
-            default=Path("report.html"),
-            help="file to write: .html or .md; - prints Markdown (default report.html)",
+            help="file to write: .html or .md; - prints Markdown (default: the name of PATH with .html, here)",
         )
         parser.add_argument("--as-one", action="store_true", help="take all files of a folder as one run")
         add_captures(parser)
@@ -53,6 +59,8 @@ class ReportCommand:
     def run(self, args: argparse.Namespace) -> int:
         from rocm_perf.files import refuse_existing
 
+        if args.output is None:
+            args.output = _named_after(args.path)
         output: Path = args.output
         _check(args)
         load_libraries()
@@ -66,6 +74,14 @@ class ReportCommand:
         if args.open:
             _open(output)
         return 0
+
+
+def _named_after(path: Path) -> Path:
+    """The page of a recording in the working directory: results.json.gz becomes results.html."""
+    name = path.absolute().name
+    while Path(name).suffix.lower() in _RECORDED:
+        name = Path(name).stem
+    return Path(f"{name.strip('._-') or 'report'}.html")
 
 
 def _check(args: argparse.Namespace) -> None:

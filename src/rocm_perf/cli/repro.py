@@ -19,9 +19,9 @@ LISTED = 20
 class ReproCommand:
     """Write a script that calls one recorded torch operator again.
 
-    The script needs only torch and times the call with device events; it also runs on a CPU. Without --op it lists
-    the
-    operators that took the most GPU time, with their ids.
+    The script needs only torch and times the call with device events; it also runs on a CPU. Operators that do more
+    than compute on tensors (files, processes, communication) are refused. Without --op it lists the operators that took
+    the most GPU time, with their ids.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import add_no_color, named_path, positive, seconds
+from rocm_perf.cli.arguments import add_no_color, named_path, new_folder, positive, seconds
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.workload_options import add_workload_options
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rocm_perf.fleet.workloads.workload import Workload
 
 SCHEMA_VERSION = 1
-_WHERE = {"here": "on this machine", "simulated": "on a simulated GPU"}
+_WHERE = {"here": "on this machine", "simulated": "on a simulated GPU", "slurm": "as a job of SLURM"}
 
 
 class RunCommand:
@@ -35,28 +35,29 @@ class RunCommand:
             "-m", "--manifest-file", metavar="M", type=named_path, help="run what rocm-perf build prepared"
         )
         parser.add_argument(
-            "--here", action="store_true", help="not in a container, even if the workload has an image"
+            "--here",
+            action="store_true",
+            help="on this machine: not in a container, and not as a job of SLURM",
         )
         parser.add_argument(
             "-d",
             "--output-directory",
             metavar="DIR",
-            type=named_path,
-            default=Path("rocprof_output"),
-            help="runs go below it (rocprof_output)",
+            type=new_folder,
+            help="runs go below it (slurm.output_dir of a configuration, else rocprof_output)",
         )
         parser.add_argument("--timeout", metavar="S", type=seconds, help="kill a workload after S seconds")
         parser.add_argument("--top", metavar="N", type=positive, help="rows of each list in the report")
         add_no_color(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from rocm_perf.cli.run_workloads import dry_steps, prepare, run_all
+        from rocm_perf.cli.run_workloads import dry_steps, output_of, prepare, run_all
 
         if args.list:
             return _list(args)
         prepared, asked, notices = prepare(args)
         if args.dry_run:
-            _show_steps(dry_steps(prepared, asked, args.output_directory), notices, as_json=args.json)
+            _show_steps(dry_steps(prepared, asked, output_of(args, asked)), notices, as_json=args.json)
             return 0
         for notice in notices:
             say(notice)
@@ -91,7 +92,9 @@ def _show_steps(steps: Sequence[Step], notices: tuple[str, ...], *, as_json: boo
         show_json(json.encode({"schema_version": SCHEMA_VERSION, "steps": steps, "notices": notices}))
         return
     for step in steps:
-        where = f"in the image {step.image}" if step.image else _WHERE[step.where]
+        where = _WHERE.get(step.where, f"in the image {step.image}")
+        if step.where == "slurm" and step.image:
+            where = f"{where}, in the image {step.image}"
         show(f"{step.workload.name}: {where}")
         show(*(f"  {shlex.join(command)}" for command in (*step.before, step.argv)))
         show(*(f"  note: {notice}" for notice in step.notices), f"  leaves {step.folder}")

@@ -17,12 +17,13 @@ from rocm_perf.cli.profile import ProfileCommand
 from rocm_perf.cli.progress import status
 from rocm_perf.cli.workload_options import configuration_of
 from rocm_perf.collect.request.configuration import configured
+from rocm_perf.collect.request.launching import start_of
 from rocm_perf.collect.run.session import EXIT_INTERRUPTED
 from rocm_perf.errors import RocmPerfError, UsageError
 from rocm_perf.fleet.workloads.build import built, has_docker, planned
 from rocm_perf.fleet.workloads.catalogue import catalogue, chosen
-from rocm_perf.fleet.workloads.images import image_plan
-from rocm_perf.fleet.workloads.manifest import Prepared, read_manifest
+from rocm_perf.fleet.workloads.images import image_plan, needs_image
+from rocm_perf.fleet.workloads.manifest import BuiltImage, Prepared, read_manifest
 from rocm_perf.fleet.workloads.plan import (
     Asked,
     Step,
@@ -58,6 +59,7 @@ def prepare(args: argparse.Namespace) -> tuple[Prepared, Asked, tuple[str, ...]]
     ).notices  # `profile` says them; an unknown tool is refused before anything starts
     notices = configured(configuration, unused).notices[len(known) :]
     prepared = _chosen(args)
+    start_of(configuration.distributed)  # refuses a launcher that is not a command line
     if args.timeout is not None:
         limited = tuple(replace(each, timeout_s=args.timeout) for each in prepared.workloads)
         prepared = replace(prepared, workloads=limited)
@@ -72,12 +74,21 @@ def prepare(args: argparse.Namespace) -> tuple[Prepared, Asked, tuple[str, ...]]
     return prepared, asked, notices
 
 
+def output_of(args: argparse.Namespace, asked: Asked) -> Path:
+    """The folder that the folders of the runs lie in: what the user says, or else where SLURM's jobs record."""
+    slurm = asked.configuration.slurm if asked.in_container else None
+    named: str = slurm.output_dir if slurm else ""
+    return Path(args.output_directory or named or "rocprof_output")
+
+
 def dry_steps(prepared: Prepared, asked: Asked, output: Path) -> list[Step]:
     """What would be started, with the commands that build images first."""
     return [_dry_step(workload, prepared, asked, output / "TIME") for workload in prepared.workloads]
 
 
 def _dry_step(workload: Workload, prepared: Prepared, asked: Asked, folder: Path) -> Step:
+    if where_of(workload, asked) == "slurm":
+        return step_of(workload, _pushed(workload, prepared)[0], folder, asked)
     if where_of(workload, asked) != "container":
         return step_of(workload, "", folder, asked)
     if image := prepared.images.get(workload.name):
@@ -130,7 +141,12 @@ def _outcome(workload: Workload, prepared: Prepared, asked: Asked, args: argpars
     image = prepared.images.get(workload.name)
     if where_of(workload, asked) == "container" and not (image and image.built):
         return without_image(workload, image.reason if image else "the manifest names none")
-    folder = new_folder(args.output_directory)
+    if where_of(workload, asked) == "slurm":
+        name, reason = _pushed(workload, prepared)
+        if reason:
+            return without_image(workload, reason)
+        image = BuiltImage(docker_image=name)
+    folder = new_folder(output_of(args, asked))
     step = step_of(workload, image.docker_image if image else "", folder, asked)
     code, refusal = record_step(step, _profile)
     with status(f"analysing {workload.name}"):
@@ -140,6 +156,21 @@ def _outcome(workload: Workload, prepared: Prepared, asked: Asked, args: argpars
     for notice in outcome.notices[len(step.notices) :]:
         say(f"{workload.name}: {notice}")
     return outcome
+
+
+def _pushed(workload: Workload, prepared: Prepared) -> tuple[str, str]:
+    """The image in which the nodes of a cluster run a workload, or why there is none; empty if it needs none."""
+    image = prepared.images.get(workload.name)
+    if image and image.built:
+        return image.docker_image, ""
+    if image is None and not needs_image(workload):
+        return "", ""
+    why = (
+        image.reason
+        if image and image.reason
+        else "the nodes of a cluster do not have images of this machine"
+    )
+    return "", f"{why}; rocm-perf build --registry R makes one for run --manifest-file"
 
 
 def _profile(arguments: Sequence[str]) -> tuple[int, str]:

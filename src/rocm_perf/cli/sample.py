@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf import user_program
 from rocm_perf.cli.arguments import named_path, seconds
 from rocm_perf.cli.output import say, show, show_json
-from rocm_perf.errors import EmptyCaptureError, OutputError, ToolAbsentError, UsageError
+from rocm_perf.errors import EmptyCaptureError, OutputError, RocmPerfError, ToolAbsentError, UsageError
 from rocm_perf.files import refuse_existing
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 _SHORTEST_S = 0.001
+_LOOK_S = 0.2  # at a sampler that may have ended
 
 
 class SampleCommand:
@@ -64,12 +68,15 @@ class SampleCommand:
         machine = probe_machine()
         args.output.unlink(missing_ok=True)
         with recording(Sampling(metrics=SAMPLED, interval_s=args.interval), args.output, machine) as sampler:
-            code = _launch(args) if args.app else _wait(args.duration)
-        if not sampler.path.is_file():
-            if code:
-                return code
-            raise ToolAbsentError("no GPU could be read", "; ".join(sampler.notices))
-        _report(args, sampler)
+            code = _launch(args) if args.app else _wait(args.duration, sampler)
+        try:
+            if not sampler.path.is_file():
+                raise ToolAbsentError("no GPU could be read", "; ".join(sampler.notices))
+            _report(args, sampler)
+        except RocmPerfError as error:
+            if not code:
+                raise
+            say(str(error))  # the program's own failure is the one to hand on
         ended_early = not sampler.summary
         return code or (OutputError.exit_code if ended_early else 0)
 
@@ -90,22 +97,31 @@ def _launch(args: argparse.Namespace) -> int:
 
     ended = launch(
         tuple(args.app),
-        os.environ,
+        user_program.environment(),
         stdout=sys.stderr.fileno() if args.json else None,
         timeout_s=args.duration,
         watch_stderr=False,
     )
+    if ended.timed_out:
+        say(f"the program was ended after {args.duration:g} s (--duration)")
+    elif ended.status:
+        say(f"the program {user_program.failure(ended.status)}")
     return exit_code(ended.status)
 
 
-def _wait(duration: float | None) -> int:
-    """Wait until the time is up or the user has had enough."""
+def _wait(duration: float | None, sampler: Sampler) -> int:
+    """Wait until the time is up, the user has had enough, or nothing is read any more."""
+    if duration is None and not sampler.has_ended:
+        say("reading until Ctrl-C; --duration S ends it by itself")
+    deadline = time.monotonic() + (math.inf if duration is None else duration)
     enough = threading.Event()
     before = {
         number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        enough.wait(duration)
+        while (left := deadline - time.monotonic()) > 0 and not sampler.has_ended:
+            if enough.wait(min(left, _LOOK_S)):
+                break
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -9,9 +9,10 @@ import time
 import webbrowser
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import named_path
+from rocm_perf.cli.arguments import named_path, seconds
 from rocm_perf.cli.judged import add_ceilings
 from rocm_perf.cli.output import say, show, show_json
+from rocm_perf.serve import LONGEST_JOB_S
 
 if TYPE_CHECKING:
     from rocm_perf.serve.server import Serving
@@ -40,6 +41,13 @@ class ServeCommand:
             "--port", metavar="N", type=port, default=0, help="port to use (default: one that is free)"
         )
         parser.add_argument("--no-open", action="store_true", help="do not open a browser")
+        parser.add_argument(
+            "--job-limit",
+            metavar="S",
+            type=seconds,
+            default=LONGEST_JOB_S,
+            help=f"end an analysis that takes longer (default {LONGEST_JOB_S:.0f} seconds)",
+        )
         add_ceilings(parser)
         parser.add_argument(
             "--json", action="store_true", help="print the address and the runs as one line of JSON"
@@ -51,7 +59,13 @@ class ServeCommand:
 
         machines = chosen(args.ceilings)
         try:
-            with serving(args.paths, port=args.port, watch=args.watch, machines=machines) as server:
+            with serving(
+                args.paths,
+                port=args.port,
+                watch=args.watch,
+                machines=machines,
+                job_limit_s=args.job_limit,
+            ) as server:
                 _announce(server, as_json=args.json)
                 if not args.no_open:
                     _open(server)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import count, named_path
+from rocm_perf.cli.arguments import count, named_path, new_folder
 from rocm_perf.cli.output import say, show_json
 from rocm_perf.cli.progress import show_measuring
 from rocm_perf.errors import EmptyCaptureError
@@ -46,7 +46,7 @@ class SuiteCommand:
             help="which GPU, as programs count them (default 0)",
         )
         parser.add_argument(
-            "-o", "--output", metavar="DIR", type=named_path, default=Path("traces"), help="default: ./traces"
+            "-o", "--output", metavar="DIR", type=new_folder, default=Path("traces"), help="default: ./traces"
         )
         parser.add_argument("--json", action="store_true", help="print the results as JSON, too")
 

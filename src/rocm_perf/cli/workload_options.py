@@ -15,6 +15,8 @@ OBEYED = (
     "gpu_vendor",
     "guest_os",
     "docker_gpus",
+    "slurm",
+    "distributed",
 )  # keys of a configuration that say how images are built and run
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from rocm_perf.collect.request.configuration import Configuration
-from rocm_perf.collect.run.layout import RUN_ID_VARIABLE
+from rocm_perf.collect.run.layout import PASSES, RUN_ID_VARIABLE
 
+PASS = "\0pass"  # stands for the number of the launch in a command; no argument can hold a NUL
 CONFIGURATION_FILE = "configuration.json"
 THIS_ROCM_PERF = (sys.executable, "-m", "rocm_perf")
 
@@ -25,6 +28,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str  # names the run's folder
     working_folder: str  # where the program starts
     configuration: Configuration = Configuration()
+    image: str = ""  # the ranks run in it; it has the program and rocm-perf
+    gpus: int = 0  # that the program takes on each node; 0: not said
+    pass_env: tuple[str, ...] = ()  # variables of the user's shell that the program needs, such as a token
+    readable: tuple[str, ...] = ()  # folders that the program reads, beside the working folder
 
     @property
     def folder(self) -> Path:
@@ -35,6 +42,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     def launch_folder(self) -> Path:
         """The folder beside those of the ranks that says how they were launched."""
         return self.folder / "launch"
+
+    @property
+    def passes_folder(self) -> Path:
+        """The folder in which ranks say how many launches the job takes (collect/run/layout.py)."""
+        return self.folder / PASSES
 
     @property
     def ranks(self) -> int:
@@ -67,10 +79,31 @@ def files_of(job: Job) -> dict[str, str]:
 def profile_command(
     job: Job, rocm_perf: tuple[str, ...] = THIS_ROCM_PERF, files: Path | None = None
 ) -> tuple[str, ...]:
-    """What each rank runs. `rocm_perf` is how rocm-perf is started where that happens, `files` the folder with what the
-    ranks read, if it is not the launch folder."""
+    """What each rank runs, with PASS where the number of the launch goes. `rocm_perf` is how rocm-perf is started where
+    that happens, `files` the folder with what the ranks read, if it is not the launch folder."""
     context: tuple[str, ...] = ()
     if files_of(job):
         context = ("--additional-context-file", str((files or job.launch_folder) / CONFIGURATION_FILE))
-    recording = ("--no-analyze", "--keep-exit-code", "-d", job.output, *context, *job.profile)
+    recording = ("--no-analyze", "--keep-exit-code", "--pass", PASS, "-d", job.output, *context, *job.profile)
     return (*rocm_perf, "profile", *recording, "--", *job.app)
+
+
+def of_pass(command: Sequence[str], number: int) -> tuple[str, ...]:
+    """Return the command of one launch of several, the first of which is 1."""
+    return tuple(str(number) if word == PASS else word for word in command)
+
+
+def shell_command(command: Sequence[str]) -> str:
+    """Return the command for a script whose variable `pass` is the number of the launch."""
+    return shlex.join(command).replace(shlex.quote(PASS), '"$pass"')
+
+
+def wants_another(job: Job, number: int) -> bool:
+    """Return whether some rank has more to record after a launch."""
+    return (job.passes_folder / f"more-{number}").exists()
+
+
+def launches_of(job: Job) -> int:
+    """Return how many launches the job takes, as its ranks have found out; 1 where they did not get that far."""
+    totals = (file.name.removeprefix("of-") for file in job.passes_folder.glob("of-*"))
+    return max((int(total) for total in totals if total.isdecimal()), default=1)

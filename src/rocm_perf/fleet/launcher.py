@@ -28,6 +28,26 @@ class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()  # what the user should know, such as what is not used
 
 
+def add_workload(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a workload and the image it runs in, for launchers whose nodes are other machines."""
+    parser.add_argument(
+        "-t",
+        "--tags",
+        metavar="T",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="launch this workload of a catalogue",
+    )
+    parser.add_argument(
+        "-m", "--manifest-file", metavar="M", type=Path, help="which rocm-perf build wrote, with its image"
+    )
+    parser.add_argument(
+        "--catalogue", "--catalog", metavar="F", type=Path, help="file of workloads, as run has it"
+    )
+    parser.add_argument("--image", metavar="I", default="", help="the ranks run in it; it has rocm-perf")
+
+
 def write_files(plan: LaunchPlan, folder: Path) -> None:
     """Make the folder that says how a run was launched, with the plan's files in it."""
     with explained(folder):

@@ -37,8 +37,8 @@ class MpiLauncher:
         crowded = _OVERSUBSCRIBE if job.ranks > (os.cpu_count() or 1) else {}
         return local_plan(self.name, job, argv, {**mpi_settings(), **crowded})
 
-    def run(self, plan: LaunchPlan, job: Job, say: Say) -> Launched:  # noqa: ARG002
-        return run_here(plan, job)
+    def run(self, plan: LaunchPlan, job: Job, say: Say) -> Launched:
+        return run_here(plan, job, say)
 
     def resume(self, job: Job, say: Say) -> Launched:  # noqa: ARG002
         return ended_before(job)

@@ -8,17 +8,18 @@ from pathlib import Path
 import msgspec
 
 from rocm_perf.collect.run.layout import read_record
-from rocm_perf.model.collection import FILE_NAME, CollectionRecord
+from rocm_perf.model.collection import FILE_NAME, CollectionRecord, joined, launched_at
 from rocm_perf.units import NS_PER_S, format_count
 
 
 class RankRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One process of rocm-perf."""
+    """One rank, in all launches of the job; or a process without a rank."""
 
     rank: int | None
     host: str
     pid: int
     folder: str  # relative to the run's
+    later_folders: tuple[str, ...] = ()  # of further launches, which recorded further passes
     state: str  # running: it was killed before it could write its end
     profiled: bool  # False: only timed
     recorded: bool  # a profiler wrote something that was read
@@ -52,18 +53,25 @@ def rank_lines(rows: Sequence[RankRow], missing: Sequence[int]) -> Iterator[str]
 
 
 def _rows(folder: Path) -> Iterator[RankRow]:
+    found: dict[str | int, list[tuple[CollectionRecord, str]]] = {}
     for file in folder.glob(f"*/rank*-*/{FILE_NAME}"):
         if (record := read_record(file.parent)) is not None:
-            yield _row(record, file.parent.relative_to(folder))
+            place = str(file.parent.relative_to(folder))
+            found.setdefault(place if record.rank is None else record.rank, []).append((record, place))
+    for launches in found.values():
+        launches.sort(key=lambda each: launched_at(each[0]))
+        record = joined([each for each, _ in launches])
+        yield _row(record, tuple(place for _, place in launches))
 
 
-def _row(record: CollectionRecord, folder: Path) -> RankRow:
+def _row(record: CollectionRecord, folders: tuple[str, ...]) -> RankRow:
     walls = [each.wall_ns for each in record.passes if each.wall_ns is not None]
     return RankRow(
         rank=record.rank,
         host=record.host,
         pid=record.pid,
-        folder=str(folder),
+        folder=folders[0],
+        later_folders=folders[1:],
         state=record.state,
         profiled=bool(record.profiled),
         recorded=any(each.profiled and each.outcome in ("recorded", "partly") for each in record.passes),

@@ -28,8 +28,8 @@ class TorchrunLauncher:
     def plan(self, job: Job, args: argparse.Namespace) -> LaunchPlan:
         return local_plan(self.name, job, torchrun_command(job, ("--standalone", *args.torchrun_arg)))
 
-    def run(self, plan: LaunchPlan, job: Job, say: Say) -> Launched:  # noqa: ARG002
-        return run_here(plan, job)
+    def run(self, plan: LaunchPlan, job: Job, say: Say) -> Launched:
+        return run_here(plan, job, say)
 
     def resume(self, job: Job, say: Say) -> Launched:  # noqa: ARG002
         return ended_before(job)

@@ -1,4 +1,5 @@
-"""Which processes ran together: those whose times overlap, and ranks of one job, whatever their clocks show."""
+"""Which processes ran together: those whose times overlap, ranks of one job, whatever their clocks show, and what
+other tools or machines recorded of the same program. What cannot belong together never becomes one run."""
 
 from __future__ import annotations
 
@@ -28,6 +29,10 @@ class _Job(msgspec.Struct):
         return {size for group in self.groups if (size := group.world_size)}
 
     @property
+    def clocks(self) -> set[tuple[str | None, str]]:
+        return {(group.host, group.clock) for group in self.groups}
+
+    @property
     def span(self) -> tuple[int, int]:
         spans = [group.span for group in self.groups if group.span]
         return min(start for start, _ in spans), max(end for _, end in spans)
@@ -46,29 +51,98 @@ def jobs_of(groups: list[Group]) -> list[list[Group]]:
 
 
 def _overlapping(groups: list[Group]) -> list[_Job]:
-    """Processes on one clock, joined where their times overlap."""
+    """Processes on one clock, joined where their times overlap. Boot clocks of machines that are not known may be of
+    several, so there the GPUs and kernels must not speak against it."""
     jobs: list[_Job] = []
-    reach = -1
     for group in groups:
-        start, end = group.span or (0, 0)
-        if not jobs or start > reach:
-            jobs.append(_Job())
-        jobs[-1].groups.append(group)
-        reach = max(reach, end)
+        at_its_time = (job for job in reversed(jobs) if group.start <= job.span[1])
+        home = next((job for job in at_its_time if group.host or may_be_one(job.groups[:1], [group])), None)
+        if home is None:
+            jobs.append(home := _Job())
+        home.groups.append(group)
     return jobs
 
 
+def may_be_one(some: list[Group], others: list[Group]) -> bool:
+    """Whether nothing speaks against one run: neither other GPUs, nor other kernels in what another tool recorded."""
+    kinds, other_kinds = _gpu_kinds(some), _gpu_kinds(others)
+    if kinds and other_kinds and not kinds & other_kinds:
+        return False
+    if _tools(some) & _tools(others):
+        return True
+    kernels, other_kernels = kernels_of(some), kernels_of(others)
+    return not kernels or not other_kernels or bool(kernels & other_kernels)
+
+
+def share_kernels(some: list[Group], others: list[Group]) -> bool:
+    """Whether at least half of the kernels of one are among those of the other: a tool may have recorded fewer."""
+    kernels, other_kernels = kernels_of(some), kernels_of(others)
+    fewer = min(len(kernels), len(other_kernels))
+    return 0 < fewer <= 2 * len(kernels & other_kernels)
+
+
+def kernels_of(groups: list[Group]) -> frozenset[str]:
+    """The kernels that the groups list."""
+    return frozenset(name for group in groups for name in group.kernels)
+
+
+def _gpu_kinds(groups: list[Group]) -> frozenset[str]:
+    return frozenset(kind for group in groups for kind in group.gpu_kinds)
+
+
+def _tools(groups: list[Group]) -> frozenset[str]:
+    return frozenset(tool for group in groups for tool in group.tools)
+
+
 def _place(clusters: list[_Job], jobs: list[_Job], *, first: bool) -> None:
-    """Add clusters on one clock to the jobs that they are ranks of. Without ranks, another clock belongs to the first
-    job, and one clock to a job of its own."""
+    """Add clusters on one clock to the jobs that they are part of, or as jobs of their own."""
     for number, cluster in enumerate(clusters):
         hosts = [job for job in jobs if _are_ranks_of_one(job, cluster)]
+        if not hosts and not first:
+            hosts = [job for job in jobs if _are_one_program(job, cluster)]
         if hosts:
             _nearest(hosts, jobs[number : number + 1], cluster).groups.extend(cluster.groups)
-        elif first or cluster.ranks:
-            jobs.append(cluster)
         else:
-            jobs[0].groups.extend(cluster.groups)
+            jobs.append(cluster)
+
+
+def _are_one_program(job: _Job, other: _Job) -> bool:
+    """Whether two recordings on different clocks are of one program: what two tools recorded of it on one machine, or
+    what one tool recorded on several."""
+    if job.clocks & other.clocks or not may_be_one(job.groups, other.groups):
+        return False
+    if job.ranks and other.ranks and job.ranks != other.ranks:
+        return False
+    hosts, others = ({host for host, _ in one.clocks if host} for one in (job, other))
+    if hosts and others and not hosts & others:
+        return _on_several_machines(job, other)
+    kinds = {clock for _, clock in job.clocks | other.clocks}
+    if len(kinds) == 1 and _apart_ns(job, other) > (_MOST_APART_NS if kinds == {"epoch"} else 0):
+        return False
+    unlike = not share_kernels(job.groups, other.groups)
+    if unlike and kernels_of(job.groups) and kernels_of(other.groups):
+        return False
+    is_another_tool = not _tools(job.groups) & _tools(other.groups)
+    return _name_one_process(job, other) or len(kinds) == 1 or (is_another_tool and not unlike)
+
+
+def _on_several_machines(job: _Job, other: _Job) -> bool:
+    """Whether one tool recorded the same kernels on two machines, in one folder and, if dates say so, at one time.
+    Where no kernels are listed, nothing speaks against it."""
+    roots, other_roots = ({group.place.root for group in one.groups} for one in (job, other))
+    is_one_tool = bool(_tools(job.groups) & _tools(other.groups))
+    lists_none = not kernels_of(job.groups) and not kernels_of(other.groups)
+    if not (is_one_tool and roots & other_roots and (lists_none or share_kernels(job.groups, other.groups))):
+        return False
+    dated = all(clock == "epoch" for _, clock in job.clocks | other.clocks)
+    return not dated or _apart_ns(job, other) <= _MOST_APART_NS
+
+
+def _name_one_process(job: _Job, other: _Job) -> bool:
+    """Whether both name the same process: by its number, or by the name of the files."""
+    pids, other_pids = ({pid for group in one.groups for pid in group.pids} for one in (job, other))
+    names, other_names = ({group.place.set_key for group in one.groups} for one in (job, other))
+    return bool(pids & other_pids or names & other_names)
 
 
 def _nearest(hosts: list[_Job], in_turn: list[_Job], cluster: _Job) -> _Job:

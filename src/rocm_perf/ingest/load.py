@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError, UsageError
+from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError, SeveralRunsError
 from rocm_perf.ingest.bundles import rank_piece
 from rocm_perf.ingest.captures.runs import (
     is_use_of,
@@ -34,6 +34,21 @@ from rocm_perf.model.time_window import TimeWindow
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns
 
+# What a run is said to hold: the first of these tables that it has.
+_CONTENTS = (
+    ("dispatches", "dispatch", "dispatches"),
+    ("ops", "operator call", "operator calls"),
+    ("api_calls", "API call", "API calls"),
+    ("ranges", "range", "ranges"),
+    ("copies", "copy", "copies"),
+    ("pc_samples", "PC sample", "PC samples"),
+    ("summaries", "row of statistics", "rows of statistics"),
+    ("metrics", "metric", "metrics"),
+    ("allocations", "allocation", "allocations"),
+    ("instructions", "instruction", "instructions"),
+    ("samples", "reading of sensors", "readings of sensors"),
+)
+
 
 class Loaded(msgspec.Struct, frozen=True):
     """One run, or why it could not be read; of a file in which nothing was recorded, both."""
@@ -51,9 +66,9 @@ def load(
     loaded = load_path(path, as_one=as_one, window=window, captures=captures)
     runs = [run for run in loaded if run.trace]
     if len(runs) > 1:
-        raise UsageError(
+        raise SeveralRunsError(
             f"{path} holds {len(runs)} runs, not one",
-            _enumerate(runs),
+            tuple(_described(run.trace) for run in runs if run.trace),
             "Name one of them, add --as-one if they belong together, or see each with rocm-perf analyze --each.",
         )
     if not runs:
@@ -282,13 +297,23 @@ def _label(pieces: list[Piece]) -> str:
     return str(Path(folder) / prefix)
 
 
-def _enumerate(runs: list[Loaded]) -> str:
-    shown = [f"{run.label} ({_length(run.trace)})" for run in runs[:4] if run.trace]
-    return ", ".join(shown) + (", ..." if len(runs) > 4 else "")
+def _described(trace: Trace) -> str:
+    """A run in a line: its first file, how many more it has, the tool, and how much of what it holds."""
+    first, *others = trace.run.sources
+    more = f" and {format_count(len(others), 'more file')}" if others else ""
+    return f"{first.path}{more} ({trace.run.tool}, {_content(trace)})"
 
 
-def _length(trace: Trace) -> str:
-    frame = trace.lazy("dispatches").select(pl.col("end_ns").max() - pl.col("start_ns").min()).collect()
-    length = frame.item() if frame.height else None
-    count = format_count(trace.rows("dispatches"), "dispatch", "dispatches")
-    return f"{count} over {format_ns(length)}" if length else count
+def _content(trace: Trace) -> str:
+    """What a run mainly holds, and over what time."""
+    for name, one, several in _CONTENTS:
+        if count := trace.rows(name):
+            return format_count(count, one, several) + _length(trace, name)
+    return "a description of a machine"
+
+
+def _length(trace: Trace, table: str) -> str:
+    if not {"start_ns", "end_ns"} <= set(trace.lazy(table).collect_schema()):
+        return ""
+    length = trace.lazy(table).select(pl.col("end_ns").max() - pl.col("start_ns").min()).collect().item()
+    return f" over {format_ns(length)}" if length else ""

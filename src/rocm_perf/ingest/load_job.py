@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from rocm_perf.errors import InputError, NotARecordingError, RocmPerfError, UsageError
+from rocm_perf.errors import InputError, NotARecordingError, RocmPerfError, SeveralRunsError
 from rocm_perf.ingest.bundles import bundle_piece
 from rocm_perf.ingest.merge import merge
 from rocm_perf.ingest.own.run_folders import placed_in_runs
@@ -17,8 +17,6 @@ from rocm_perf.ingest.runs import split_runs
 from rocm_perf.model import bundle
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count
-
-_MOST_NAMED = 4
 
 
 def load_job(paths: Sequence[Path]) -> Trace:
@@ -34,10 +32,9 @@ def load_job(paths: Sequence[Path]) -> Trace:
     require_rows(files.pieces, where)
     runs = split_runs(group_by_process(placed_in_runs(files.pieces)))
     if len(runs) > 1:
-        raise UsageError(
+        raise SeveralRunsError(
             f"these are {len(runs)} runs, not one job",
-            "; ".join(_described(run) for run in runs[:_MOST_NAMED])
-            + ("; ..." if len(runs) > _MOST_NAMED else ""),
+            tuple(map(_described, runs)),
             "Name the recordings of one of them, each rank once.",
         )
     return with_troubles(merge(runs[0]), files.troubles)

@@ -20,6 +20,7 @@ from rocm_perf.ingest.ranks.align import on_common_clocks
 from rocm_perf.ingest.sampled import told_windows
 from rocm_perf.ingest.sniff import MODULES
 from rocm_perf.model import schema
+from rocm_perf.model.collection import CollectionRecord, joined
 from rocm_perf.model.run import Loss, RunInfo, SourceFile
 from rocm_perf.model.trace import Trace
 
@@ -280,5 +281,15 @@ def _run_info(groups: list[Group], nodes: pl.DataFrame, notices: list[str]) -> R
             key=lambda numbers: numbers.followed / numbers.recorded,
             default=None,
         ),
-        collection=min(records, key=lambda record: record.rank or 0) if records else None,
+        collection=_first_record(records),
     )
+
+
+def _first_record(records: list[CollectionRecord]) -> CollectionRecord | None:
+    """Return the record of the first rank, of all its launches; None where there is no record."""
+    if not records:
+        return None
+    first = min(records, key=lambda record: record.rank or 0)
+    if first.rank is None:
+        return first
+    return joined([each for each in records if (each.run_id, each.rank) == (first.run_id, first.rank)])

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.io.source import FileState, Source
 from rocm_perf.ingest.packed_tables import PackedTable, packed, unpacked
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.survey import Survey
@@ -47,6 +47,7 @@ class Part(msgspec.Struct, frozen=True):
     numbering: Numbering | None = None
     sensing: Sensing | None = None
     collection: CollectionRecord | None = None  # the record of rocm-perf's own runs
+    consulted: dict[str, FileState] = msgspec.field(default_factory=dict)  # files beside it, or that it names
 
     def __reduce__(self) -> tuple[Any, ...]:
         """How a helper sends it: with packed tables."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -13,6 +15,7 @@ from rocm_perf.ingest.own.run_folders import is_input, is_launch, is_report, is_
 from rocm_perf.model import bundle
 
 MAX_FILES = 20_000
+_LOG = re.compile(r"-(?:wal|shm|journal)$")  # what SQLite puts beside a database
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -62,7 +65,8 @@ def walk(folder: Path, most: int | None = None) -> FolderContent:
             content.bundles.append(here)
             folders.clear()
             continue
-        files = (here / name for name in sorted(names) if not name.startswith("."))
+        kept = without_logs(name for name in names if not name.startswith("."))
+        files = (here / name for name in sorted(kept))
         for path in files:
             if os.path.isfile(path):
                 content.files.extend([] if is_input(path) or is_report(path) else [path])
@@ -76,11 +80,19 @@ def walk(folder: Path, most: int | None = None) -> FolderContent:
     return content
 
 
+def without_logs(names: Iterable[str]) -> list[str]:
+    """The names without the logs of databases among them, which are read with their database."""
+    present = set(names)
+    return [name for name in present if not (_LOG.search(name) and _LOG.sub("", name) in present)]
+
+
 def sources_at(path: Path) -> list[Source]:
     if os.path.exists(path) and not os.path.isfile(path):
         raise _not_a_file(path)
     try:
-        return sources_of(path)
+        sources = sources_of(path)
+        kept = set(without_logs(source.member for source in sources if source.member))
+        return [source for source in sources if source.member is None or source.member in kept]
     except OSError as error:
         raise InputError(
             f"cannot read {path}", error.strerror or str(error), "Check its access rights."

@@ -58,6 +58,43 @@ class Group:
         frames = [piece.part.tables["counters"] for piece in self.pieces if "counters" in piece.part.tables]
         return frozenset(name for frame in frames for name in frame["counter"].unique())
 
+    @cached_property
+    def kernels(self) -> frozenset[str]:
+        """The kernels that it lists, one by one or in a profiler's own statistics."""
+        names: set[str] = set()
+        for tables in (piece.part.tables for piece in self.pieces):
+            if "dispatches" in tables:
+                names.update(tables["dispatches"]["kernel"].drop_nulls().unique())
+            if "summaries" in tables:
+                of_kernels = tables["summaries"].filter(pl.col("domain") == "kernel")
+                names.update(of_kernels["name"].drop_nulls().unique())
+        return frozenset(name.removesuffix(" [clone .kd]").removesuffix(".kd") for name in names)
+
+    @cached_property
+    def pids(self) -> frozenset[int]:
+        """The processes that it knows by their number; 0 stands for a GPU in some formats."""
+        stated = {piece.part.pid or piece.place.pid for piece in self.pieces}
+        columns = [
+            frame["pid"]
+            for piece in self.pieces
+            for name, frame in piece.part.tables.items()
+            if name in TIMED and "pid" in frame.columns
+        ]
+        recorded = {int(pid) for column in columns for pid in column.drop_nulls().unique()}
+        return frozenset((stated | recorded) - {None, 0})  # type: ignore[arg-type]
+
+    @cached_property
+    def gpu_kinds(self) -> frozenset[str]:
+        """The architectures of the GPUs that it lists."""
+        frames = [piece.part.tables["agents"] for piece in self.pieces if "agents" in piece.part.tables]
+        return frozenset(
+            gfx for frame in frames for gfx in frame.filter(pl.col("kind") == "GPU")["gfx"].drop_nulls()
+        )
+
+    @property
+    def tools(self) -> frozenset[str]:
+        return frozenset(piece.part.tool for piece in self.pieces)
+
     @property
     def start(self) -> int:
         """When the group starts; 0 if nothing in it has a time."""
@@ -85,8 +122,8 @@ class Group:
         return bool(self.counters) and not any("api_calls" in piece.part.tables for piece in self.pieces)
 
 
-# Files with one name whose times lie further apart were left behind by different runs.
-_ANOTHER_RUN_NS = 3_600 * 10**9
+# Files whose times lie further apart on one clock were left behind by different runs.
+ANOTHER_RUN_NS = 3_600 * 10**9
 
 
 def group_by_process(pieces: list[Piece]) -> list[Group]:
@@ -106,11 +143,41 @@ def _by_time(pieces: list[Piece]) -> list[Group]:
     clusters: list[list[int]] = [[index for index in range(len(pieces)) if index not in spans]]
     reach: int | None = None
     for index, (start, end) in sorted(spans.items(), key=lambda entry: entry[1]):
-        if reach is not None and start - reach > _ANOTHER_RUN_NS:
+        if reach is not None and start - reach > ANOTHER_RUN_NS:
             clusters.append([])
         clusters[-1].append(index)
         reach = end if reach is None else max(reach, end)
-    return [Group(tuple(pieces[index] for index in sorted(members))) for members in clusters]
+    return [group for members in clusters for group in _by_pid([pieces[index] for index in sorted(members)])]
+
+
+def _by_pid(pieces: list[Piece]) -> list[Group]:
+    """The pieces by the processes that they name. One that names none stays with those nearest in time."""
+    groups = [Group((piece,)) for piece in pieces]
+    processes: list[tuple[frozenset[int], list[Group]]] = []
+    for group in groups if len(groups) > 1 else ():
+        same = [entry for entry in processes if group.pids & entry[0]]
+        processes = [entry for entry in processes if not group.pids & entry[0]]
+        if group.pids:
+            members = [member for _, others in same for member in others]
+            processes.append((group.pids.union(*(pids for pids, _ in same)), [*members, group]))
+    if len(processes) < 2:
+        return [Group(tuple(pieces))]
+    homes = {id(member): number for number, (_, members) in enumerate(processes) for member in members}
+    for group in groups:
+        nearest = min(groups, key=lambda other: (id(other) not in homes, apart_ns(group, other)))
+        homes.setdefault(id(group), homes[id(nearest)])
+    return [
+        Group(tuple(piece for piece, group in zip(pieces, groups, strict=True) if homes[id(group)] == number))
+        for number in range(len(processes))
+    ]
+
+
+def apart_ns(one: Group, other: Group) -> int:
+    """How far the times of two groups lie apart; 0 if they overlap, or if one has none."""
+    if not one.span or not other.span:
+        return 0
+    (start, end), (other_start, other_end) = one.span, other.span
+    return max(0, other_start - end, start - other_end)
 
 
 def _span(frame: pl.DataFrame) -> tuple[int, int] | None:

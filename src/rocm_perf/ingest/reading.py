@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError
 from rocm_perf.ingest.helpers import HELPERS, expect
-from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.io.source import Source, consulting, note_consulted
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.paths import Trouble, sources_at
 from rocm_perf.ingest.place import place_of
@@ -61,13 +61,23 @@ def _listed(path: Path) -> list[Source] | list[Trouble]:
 def _read(source: Source, span: Span | None) -> Piece:
     helpers = HELPERS.get()
     content = helpers.read(source, span) if helpers else None
-    if content is None:
-        return read_source(source, span)
-    return Piece(source, adapter_named(content.adapter), content.part, place_of(source))
+    piece = (
+        read_source(source, span)
+        if content is None
+        else Piece(source, adapter_named(content.adapter), content.part, place_of(source))
+    )
+    note_consulted(states=piece.part.consulted)
+    return piece
 
 
 def read_source(source: Source, span: Span | None) -> Piece:
     """What one file holds, or what of it starts in a span."""
+    with consulting() as consulted:
+        piece = _read_alone(source, span)
+    return replace(piece, part=replace(piece.part, consulted=consulted)) if consulted else piece
+
+
+def _read_alone(source: Source, span: Span | None) -> Piece:
     try:
         adapter = sniff(source)
         if span is None:

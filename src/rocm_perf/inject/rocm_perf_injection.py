@@ -93,7 +93,8 @@ def load_neighbour(name: str) -> ModuleType:
 
 class Injection:
     """The recorder's life. What differs between frameworks is asked of `framework`: its `recorder`, its `title`, the
-    `errors` that it may raise, and what it does to `attach`, to `prepare`, to `start` and in a `forked` child."""
+    `errors` that it may raise, and what it does to `attach`, to `prepare`, to `start`, when it has `ended`, and in a
+    `forked` child."""
 
     def __init__(self, framework: Any, window: Any) -> None:
         self._framework = framework
@@ -167,6 +168,7 @@ class Injection:
             self.over = True
             if self._recorder.is_recording:
                 self._guarded(self._recorder.stop)
+        self._guarded(self._framework.ended)
         if remark := self._window.ending():
             self._framework.say(remark)
 

@@ -67,6 +67,9 @@ class Jax:
         """Record from now on."""
         self.recorder.start()
 
+    def ended(self) -> None:
+        """Nothing: there is no schedule."""
+
     def forked(self, was_recording: bool) -> None:
         """Nothing: JAX itself does not work in a forked child."""
 

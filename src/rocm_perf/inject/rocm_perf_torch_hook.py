@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 DEVICE_NODES = ("/dev/kfd", "/dev/nvidiactl", "/dev/dxg")
@@ -43,7 +43,8 @@ def options_of(recorder: Any, environment: Mapping[str, str]) -> Any:
     }
     flags = {name: environment.get(prefix + name.upper()) == "1" for name in ("shapes", "memory", "stacks")}
     repeat = int(environment.get(prefix + "REPEAT", "1"))
-    return recorder.Options(environment[prefix + "OUTPUT"], repeat=repeat, **numbers, **flags)
+    step = environment.get(prefix + "STEP", "")
+    return recorder.Options(environment[prefix + "OUTPUT"], repeat=repeat, step=step, **numbers, **flags)
 
 
 class Torch:
@@ -55,6 +56,8 @@ class Torch:
         self.recorder = module.Recorder(options)
         self.errors = module.TORCH_ERRORS
         self.say = module.say
+        self._calls: FunctionCalls | None = None
+        self._counter: StepCounter | None = None
 
     def attach(self, injection: Any, is_child: bool) -> None:
         """Be ready now, or when the device is first used: asking for it earlier would fix the program's choice of
@@ -62,6 +65,12 @@ class Torch:
         import torch
 
         self._stand_aside_for_the_program(injection)
+        options = self.recorder.options
+        if options.active and options.step and not is_child:
+            self._calls = FunctionCalls(options.step)
+            if options.stacks and not hasattr(sys, "monitoring"):
+                self.say("below Python 3.12, --step does not count while --torch-stacks records")
+            self._calls.install()
         has_device = (torch.version.cuda or torch.version.hip) and any(map(os.path.exists, DEVICE_NODES))
         if has_device:
             torch.cuda._lazy_call(functools.partial(injection.ready, True))
@@ -81,7 +90,19 @@ class Torch:
             def stepped(counted_by: str) -> None:
                 injection.guarded(functools.partial(self.recorder.step, counted_by))
 
-            StepCounter(stepped).install()
+            if self._calls is not None:
+                self._calls.stepped = functools.partial(stepped, self.recorder.options.step)
+            elif self._counter is None:
+                self._counter = StepCounter(stepped)
+                self._counter.install()
+
+    def ended(self) -> None:
+        """Leave word of the steps that were seen, if they were too few."""
+        calls = self._calls
+        about = {"function": calls.name, "calls": calls.calls} if calls is not None else {}
+        main = vars(sys.modules.get("__main__", sys))
+        own = [name for name, value in main.items() if _is_function_of_the_program(value)]
+        self.recorder.leave_word({**about, "functions": own[:8]})
 
     def forked(self, was_recording: bool) -> None:
         """Leave nothing of the parent's profiler in a child."""
@@ -119,6 +140,85 @@ def _skip_destructors() -> None:
     libc = ctypes.CDLL(None)
     libc.on_exit(libc._exit, None)
     libc.__cxa_atexit(libc.fflush, None, None)
+
+
+def _is_function_of_the_program(value: object) -> bool:
+    return isinstance(value, FunctionType) and value.__module__ == "__main__"
+
+
+class FunctionCalls:
+    """Counts the calls of one function of the program, in the thread that makes the first: a step begins with each.
+
+    NAME and CLASS.NAME are of the program's own files, not of installed packages; MODULE:NAME is of that module.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.calls = 0
+        self.stepped: Callable[[], None] | None = None  # from when on there is a schedule
+        self._module, _, self._function = name.rpartition(":")
+        self._thread: int | None = None
+        self._known: dict[CodeType, bool] = {}
+
+    def install(self) -> None:
+        """Watch. Before Python 3.12 that slows every call down; since then the first call of each function alone."""
+        monitoring: Any = getattr(sys, "monitoring", None)
+        number = _free_number(monitoring) if monitoring is not None else None
+        if number is None:
+            threading.setprofile(self._profiled)
+            sys.setprofile(self._profiled)
+            return
+        monitoring.use_tool_id(number, "rocm-perf steps")
+        monitoring.register_callback(
+            number,
+            monitoring.events.PY_START,
+            lambda code, _offset: self._called() if self._is_step(code) else monitoring.DISABLE,
+        )
+        monitoring.set_events(number, monitoring.events.PY_START)
+
+    def _profiled(self, frame: Any, event: str, _argument: object) -> None:
+        if event == "call" and self._is_step(frame.f_code):
+            self._called()
+
+    def _is_step(self, code: CodeType) -> bool:
+        known = self._known.get(code)
+        if known is None:
+            known = self._known[code] = self._matches(code)
+        return known
+
+    def _matches(self, code: CodeType) -> bool:
+        last = self._function.rpartition(".")[2]
+        if code.co_name != last:
+            return False
+        name = getattr(code, "co_qualname", self._function).rpartition("<locals>.")[2]
+        if name != self._function:
+            return False
+        if self._module:
+            module = sys.modules.get(self._module)
+            file = getattr(module, "__file__", None) or ""
+            return os.path.abspath(file) == os.path.abspath(code.co_filename)
+        return not _is_installed(code.co_filename)
+
+    def _called(self) -> None:
+        if self._thread is None:
+            self._thread = threading.get_ident()
+        if self._thread == threading.get_ident():
+            self.calls += 1
+            if self.calls > 1 and self.stepped is not None:
+                self.stepped()
+
+
+def _free_number(monitoring: Any) -> int | None:
+    return next((number for number in (4, 3) if monitoring.get_tool(number) is None), None)
+
+
+def _is_installed(file: str) -> bool:
+    parts = file.replace("\\", "/").split("/")
+    return (
+        file.startswith("<")
+        or any(part in ("site-packages", "dist-packages") for part in parts)
+        or (os.path.dirname(file).startswith(os.path.dirname(os.__file__)))
+    )
 
 
 class StepCounter:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 SUFFIX = ".pt.trace.json"
+NO_STEPS = ".steps.json"
 RANKS = (  # as environment.py has them
     "RANK",
     "OMPI_COMM_WORLD_RANK",
@@ -48,6 +49,7 @@ class Options(NamedTuple):
     shapes: bool = True
     memory: bool = False
     stacks: bool = False
+    step: str = ""  # the function whose calls are the steps
 
 
 def say(text: str) -> None:
@@ -93,6 +95,7 @@ class Recorder:
         self.options = options
         self.files: list[str] = []
         self.is_rehearsing = False
+        self.steps = 0  # that are over
         self._profile: Any | None = None
         self._steps = ""
 
@@ -129,6 +132,7 @@ class Recorder:
         """One step of the schedule is over."""
         if self._profile is not None:
             self._steps = counted_by
+            self.steps += 1
             self._note()
             with _quietly():
                 self._profile.step()
@@ -141,6 +145,23 @@ class Recorder:
             with _quietly():
                 profile.stop()
             self._profile = None
+
+    def leave_word(self, about: Mapping[str, object]) -> None:
+        """Leave a hidden file that says how many steps there were, if they ended before any was recorded."""
+        options = self.options
+        if self.files or not options.active or self.steps > options.wait + options.warmup:
+            return
+        seen = {
+            "steps": self.steps,
+            "before": options.wait + options.warmup,
+            "counted_by": self._steps,
+            **about,
+        }
+        path = os.path.join(options.folder, f".{file_stem(os.environ, os.getpid())}{NO_STEPS}")
+        with contextlib.suppress(OSError):
+            os.makedirs(options.folder, exist_ok=True)
+            with open(path, "w") as file:
+                json.dump(seen, file)
 
     def abandon(self) -> None:
         """Forget it without a file, as a forked child must."""

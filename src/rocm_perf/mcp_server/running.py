@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rocm_perf import user_program
 from rocm_perf.errors import RocmPerfError, UsageError
 from rocm_perf.mcp_server.bounded import facts_alone, short_text
 from rocm_perf.mcp_server.roots import shown_path
@@ -43,7 +44,13 @@ def profile(
 def _run(argv: list[str], folder: Path, most_s: float) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
-            argv, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=most_s
+            argv,
+            cwd=folder,
+            env=user_program.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=most_s,
         )
     except subprocess.TimeoutExpired as error:
         raise RocmPerfError(f"the program did not end within {most_s:g} s") from error

@@ -3,6 +3,7 @@ not be done. `collect` writes it beside the recorded files, `ingest` reads it ba
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -14,6 +15,9 @@ KIND = "rocm-perf run"
 VERSION = 1
 LAUNCH_FILE_NAME = "rocm-perf-launch.json"  # in a folder beside those of the hosts: how the run was launched
 SNAPSHOT = "snapshot-"  # and a number: folders beside the record that hold what a ring held at some moment
+
+UNPROFILED = "unprofiled"  # the purpose of a run that is there to measure what profiling costs
+NO_STEPS = "steps were seen"  # in the reason where a schedule waited for steps in vain
 
 _NO_PROFILER = "timing"  # what records from before `profiled` call a run of the program alone
 
@@ -71,7 +75,9 @@ class CollectionRecord(msgspec.Struct, frozen=True, kw_only=True):
     window: Window = Window()  # the part of the run that was to be recorded
     could_not: tuple[str, ...] = ()  # what was asked for, and why it was not recorded
     notices: tuple[str, ...] = ()
-    machine: dict[str, str] = {}  # what a reader of the report should know: rocm, driver, gpus, ...
+    machine: dict[
+        str, str
+    ] = {}  # what a reader of the report should know: rocm, driver, gpus, vendor, torch, ...
     passes: tuple[PassRecord, ...] = ()
     overhead: OverheadRecord | None = None
     launch_cost_ns: float | None = (
@@ -82,6 +88,47 @@ class CollectionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         _complete(self)
+
+
+def launched_at(record: CollectionRecord) -> tuple[str, int]:
+    """Return what orders the launches of a rank."""
+    return record.started_at, min((run.started_ns or 0 for run in record.passes), default=0)
+
+
+def joined(records: Sequence[CollectionRecord]) -> CollectionRecord:
+    """Return one record of a rank that was launched several times, once for each run of the program."""
+    ordered = sorted(records, key=launched_at)
+    if len(ordered) == 1:
+        return ordered[0]
+    passes = [run for each in ordered for run in each.passes]
+    return msgspec.structs.replace(
+        ordered[0],
+        state=next((each.state for each in ordered if each.state != "done"), "done"),
+        profiled=any(each.profiled for each in ordered),
+        could_not=tuple(dict.fromkeys(reason for each in ordered for reason in each.could_not)),
+        notices=tuple(dict.fromkeys(notice for each in ordered for notice in each.notices)),
+        passes=tuple(msgspec.structs.replace(run, number=n) for n, run in enumerate(passes, 1)),
+        overhead=measured_overhead(passes),
+        exit_code=next((each.exit_code for each in ordered if each.exit_code), ordered[-1].exit_code),
+    )
+
+
+def measured_overhead(passes: Sequence[PassRecord]) -> OverheadRecord | None:
+    """The wall times of the runs that went well: the first kind of profiled run beside the unprofiled ones; None where
+    one of the two is missing."""
+    plain = [run for run in passes if run.purpose == UNPROFILED]
+    kept = [run for run in passes if run.outcome in ("recorded", "partly") and run.purpose != UNPROFILED]
+    if not plain or not kept or not kept[0].profiled:
+        return None
+    same = [run for run in kept if (run.profiler, run.purpose) == (kept[0].profiler, kept[0].purpose)]
+    if kept[0].counters:
+        same = same[:1]  # each pass counts something else, and costs something else
+    without, with_ = _walls(plain), _walls(same)
+    return OverheadRecord(unprofiled_ns=without, profiled_ns=with_) if without and with_ else None
+
+
+def _walls(runs: Sequence[PassRecord]) -> tuple[int, ...]:
+    return tuple(run.wall_ns for run in runs if run.wall_ns and run.exit_status == 0)
 
 
 def _complete(record: PassRecord | CollectionRecord) -> None:

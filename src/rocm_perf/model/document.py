@@ -173,6 +173,7 @@ TOPICS = (
         evidence="bottlenecks,roofline,families",
     ),
     Topic("metrics", "metrics:metrics_section", {"metrics": "kernels.counter_metrics:counter_metrics"}),
+    Topic("indicators", "metrics:indicators_section", {}),
     Topic(
         "instructions",
         "instructions:instructions_section",
@@ -268,6 +269,14 @@ class Document(msgspec.Struct, frozen=True):
     projections: tuple[Projection, ...] = ()  # what the changes that findings propose would bring
     findings: tuple[Finding, ...] = ()  # what to do next, most time at stake first
     schema_version: int = SCHEMA_VERSION
+
+    def __repr__(self) -> str:
+        """Return the document in one line: everything in it would fill screens."""
+        finding = f", first {self.findings[0].title!r}" if self.findings else ""
+        return (
+            f"<Document of {self.label!r}: {self.run.tool or 'unknown tool'}, {self.hotspots.dispatches:,} dispatches, "
+            f"{len(self.findings)} findings{finding}>"
+        )
 
     @property
     def judged_steps(self) -> int:

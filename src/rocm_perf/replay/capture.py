@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from rocm_perf import user_program
 from rocm_perf.collect.run.launch import Ended, launch
 from rocm_perf.errors import EmptyCaptureError, OutputError, RocmPerfError, ToolAbsentError, UsageError
 from rocm_perf.model.results.replay import CaptureReport
@@ -150,7 +150,7 @@ def capture(
 ) -> Captured:
     """Run the program, and make a snapshot of what the library wrote. `launched` runs it in another way than with our
     own input and output."""
-    variables = dict(os.environ if environment is None else environment)
+    variables = dict(user_program.environment() if environment is None else environment)
     check(request, variables)
     library = native.part(request.vendor, "capture", variables)
     with draft_beside(request.output) as draft:

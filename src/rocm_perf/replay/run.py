@@ -11,6 +11,8 @@ from pathlib import Path
 
 import msgspec
 
+from rocm_perf import user_program
+from rocm_perf.collect.run.signals import ending_waits
 from rocm_perf.errors import InputError, OutputError, RocmPerfError, ToolAbsentError
 from rocm_perf.model.results.replay import Reservation
 from rocm_perf.replay.errors import (
@@ -108,10 +110,31 @@ class Ended(msgspec.Struct, frozen=True):
 
 def run_plan(runner: Path, plan: Path, timeout_s: float) -> Ended:
     """Run the runner on a plan; one that does not end in time is ended, with everything it started."""
-    environment = {name: value for name, value in os.environ.items() if name not in _PRELOADED}
+    environment = {
+        name: value for name, value in user_program.environment().items() if name not in _PRELOADED
+    }
     environment.update(device_preload(os.environ))
+    process = None
+    begun = time.monotonic()
     try:
-        process = subprocess.Popen(
+        with ending_waits():  # or a signal in the middle of it leaves the runner behind
+            process = _started(runner, plan, environment)
+        out, err = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired as error:
+        raise ReplayTimeoutError(
+            f"the replay did not end within {timeout_s:g} s, and was ended",
+            next_step="--timeout S gives it longer.",
+        ) from error
+    finally:
+        if process is not None:
+            _end(process)
+    said = err.decode("utf-8", "replace").strip()[-_MOST_SAID:]
+    return Ended(process.returncode, _answer(out, time.monotonic() - begun), said)
+
+
+def _started(runner: Path, plan: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
             [str(runner), str(plan)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -121,18 +144,6 @@ def run_plan(runner: Path, plan: Path, timeout_s: float) -> Ended:
         )
     except OSError as error:
         raise ToolAbsentError(f"cannot start {runner}", error.strerror or str(error)) from error
-    begun = time.monotonic()
-    try:
-        out, err = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired as error:
-        raise ReplayTimeoutError(
-            f"the replay did not end within {timeout_s:g} s, and was ended",
-            next_step="--timeout S gives it longer.",
-        ) from error
-    finally:
-        _end(process)
-    said = err.decode("utf-8", "replace").strip()[-_MOST_SAID:]
-    return Ended(process.returncode, _answer(out, time.monotonic() - begun), said)
 
 
 def outcome(ended: Ended) -> Answer:
@@ -178,7 +189,4 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def signal_text(number: int) -> str:
     """How a process ended that a signal ended."""
-    try:
-        return f"by {signal.Signals(number).name}"
-    except ValueError:
-        return f"by signal {number}"
+    return f"by {user_program.signal_name(number)}"

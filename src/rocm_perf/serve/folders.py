@@ -147,7 +147,8 @@ def is_inside(file: Path, top: Path) -> bool:
 
 
 def _states(path: Path) -> list[_FileState]:
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    logs = [path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-journal")]  # of a database
+    files = sorted(path.iterdir()) if path.is_dir() else [path, *logs]
     return [state for file in files if (state := _state(file))]
 
 

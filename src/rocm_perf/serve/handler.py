@@ -10,10 +10,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from rocm_perf.serve import pages
 from rocm_perf.serve.answers import ALWAYS, Answer, Request, page
+from rocm_perf.serve.connections import Connections
 from rocm_perf.serve.guard import is_token, refusal
 from rocm_perf.serve.site import Site, not_found
 
-_LONGEST_SILENCE_S = 30  # a request that takes longer to arrive is given up
+_LONGEST_SILENCE_S = 30  # of a browser that takes an answer
 _MOST_FIELDS = 2_000
 
 
@@ -23,9 +24,15 @@ class Handler(BaseHTTPRequestHandler):
     site: Site
     token: str
     perfetto_token: str
+    connections: Connections
 
     protocol_version = "HTTP/1.1"
     timeout = _LONGEST_SILENCE_S
+
+    def handle_one_request(self) -> None:
+        """Wait for the next request of this connection, but not for ever, and answer it."""
+        self.connections.await_request(self.connection)
+        super().handle_one_request()
 
     def do_GET(self) -> None:
         self._send(self._answer())
@@ -63,10 +70,12 @@ class Handler(BaseHTTPRequestHandler):
             )
         if not target.path.startswith(f"/{token}/"):
             return not_found(f"/{self.token}/")
+        query = self._query(target.query)
+        self.connections.answer(self.connection)
         request = Request(
             method=self.command,
             place=tuple(place.split("/")) if place else (),
-            query=self._query(target.query),
+            query=query,
             host=self.headers.get("Host", ""),
             root=f"/{self.token}/",
             known_tag=self.headers.get("If-None-Match", ""),

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from rocm_perf.errors import InputError, NotSupportedError
 from rocm_perf.model.machine_ceilings import MachineCeilings
+from rocm_perf.serve import LONGEST_JOB_S
+from rocm_perf.serve.connections import Connections
 from rocm_perf.serve.folders import Folders
 from rocm_perf.serve.handler import Handler
 from rocm_perf.serve.perfetto import installed_ui
@@ -23,7 +25,6 @@ from rocm_perf.serve.workshop import Workshop
 
 ADDRESS = "127.0.0.1"
 LOOK_EVERY_S = 1.0
-_MOST_CONNECTIONS = 64
 _TOKEN_BYTES = 24
 
 
@@ -38,28 +39,36 @@ class Serving:
 
 
 class _LoopbackServer(ThreadingHTTPServer):
-    """A bounded number of connections at a time; more of them wait to be accepted."""
+    """Accepts connections and never waits for one of them: each has a thread and a deadline."""
 
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, port: int, handler: type[Handler]) -> None:
-        self._room = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+    def __init__(self, port: int, handler: type[Handler], connections: Connections) -> None:
+        self._connections = connections
         super().__init__((ADDRESS, port), handler)
 
     def process_request(
         self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
     ) -> None:
-        self._room.acquire()
-        super().process_request(request, client_address)
+        assert isinstance(request, socket.socket)  # a tuple is a datagram
+        if self._connections.admit(request):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
 
     def process_request_thread(
         self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
     ) -> None:
+        assert isinstance(request, socket.socket)
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._room.release()
+            self._connections.forget(request)
+
+    def service_actions(self) -> None:
+        """Cut connections that are overdue, between two looks for new ones."""
+        self._connections.end_overdue()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing: a browser that leaves early is no error of ours, and a trace could hold the token."""
@@ -72,8 +81,9 @@ def serving(
     port: int = 0,
     watch: bool = False,
     machines: tuple[MachineCeilings, ...] = (),
+    job_limit_s: float = LONGEST_JOB_S,
 ) -> Iterator[Serving]:
-    """A server for the runs at the paths, until the block ends."""
+    """Serve the runs at the paths until the block ends."""
     for path in paths:
         if not path.exists():
             raise InputError(f"{path} does not exist", next_step="Check the path.")
@@ -86,12 +96,12 @@ def serving(
             tops=[path.resolve() for path in paths],
             machines=machines,
             on_parts=folders.divide,
+            limit_s=job_limit_s,
         )
         site = Site(folders, workshop, watch, installed_ui(), f"/{perfetto_token}/")
-        handler = type(
-            "SiteHandler", (Handler,), {"site": site, "token": token, "perfetto_token": perfetto_token}
-        )
-        server = _bound(port, handler)
+        connections = Connections()
+        served = {"site": site, "token": token, "perfetto_token": perfetto_token, "connections": connections}
+        server = _bound(port, type("SiteHandler", (Handler,), served), connections)
         try:
             with _threads(server, folders, watch=watch):
                 url = f"http://{ADDRESS}:{server.server_address[1]}/{token}/"
@@ -101,9 +111,9 @@ def serving(
             server.server_close()
 
 
-def _bound(port: int, handler: type[Handler]) -> _LoopbackServer:
+def _bound(port: int, handler: type[Handler], connections: Connections) -> _LoopbackServer:
     try:
-        return _LoopbackServer(port, handler)
+        return _LoopbackServer(port, handler, connections)
     except PermissionError as error:
         raise NotSupportedError(
             f"port {port} cannot be opened",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
@@ -19,9 +20,11 @@ import msgspec
 
 from rocm_perf.model.machine_ceilings import MachineCeilings
 from rocm_perf.own_process import own_module
+from rocm_perf.serve import LONGEST_JOB_S
 from rocm_perf.serve.folders import Run
 from rocm_perf.serve.summary import Summary
 from rocm_perf.serve.wish import SUMMARY, Order, Wish
+from rocm_perf.units import NS_PER_S, format_ns
 
 State = Literal["waiting", "working", "done", "failed"]
 
@@ -62,6 +65,7 @@ class Workshop:
     tops: Sequence[Path]
     machines: tuple[MachineCeilings, ...] = ()
     on_parts: Callable[[Run, Sequence[str]], None] = lambda _run, _labels: None
+    limit_s: float = LONGEST_JOB_S
     command: Sequence[str] = _COMMAND
     _jobs: dict[str, Job] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -95,7 +99,7 @@ class Workshop:
         with self._lock:
             self._closed = True
             for process in self._processes:
-                process.kill()
+                _kill(process)
         self._workers.shutdown(wait=True, cancel_futures=True)
 
     def _forget_oldest(self) -> None:
@@ -119,19 +123,26 @@ class Workshop:
             if self._closed:
                 return
             process = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # it and those that help it read are ended together
             )
             self._processes.add(process)
+        clock = _Deadline(self.limit_s, process)
+        clock.start()
         with process:
             assert process.stdin is not None
             assert process.stdout is not None
             _send(process.stdin, pickle.dumps(order))
             for line in process.stdout:
                 self._note(job, line)
+        clock.cancel()
         with self._lock:
             self._processes.discard(process)
         if process.returncode and not job.error:
-            job.error = _why_it_ended(process.returncode)
+            job.error = _too_long(self.limit_s) if clock.has_struck else _why_it_ended(process.returncode)
 
     def _note(self, job: Job, line: bytes) -> None:
         said: dict[str, Any] = json.loads(line)
@@ -142,12 +153,39 @@ class Workshop:
             self.on_parts(job.wish.base[0], job.parts)
 
 
+class _Deadline(threading.Timer):
+    """Ends a worker that takes too long."""
+
+    def __init__(self, limit_s: float, process: subprocess.Popen[bytes]) -> None:
+        super().__init__(limit_s, self._strike)
+        self.daemon = True
+        self.has_struck = False
+        self._process = process
+
+    def _strike(self) -> None:
+        self.has_struck = True
+        _kill(self._process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a worker and the processes that help it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 def _send(stdin: IO[bytes], order: bytes) -> None:
     try:
         with stdin:
             stdin.write(order)
     except BrokenPipeError:
         pass  # it has ended already; its exit code says why
+
+
+def _too_long(limit_s: float) -> str:
+    return (
+        f"the analysis was ended after {format_ns(limit_s * NS_PER_S)}, so that others have their turn. "
+        "Run it alone, where nothing limits it: rocm-perf report; or allow more: rocm-perf serve --job-limit"
+    )
 
 
 def _why_it_ended(code: int) -> str:

@@ -125,10 +125,10 @@ def _from_catalogue(gpu: Gpu) -> dict[str, Any]:
 
 
 def find_gpu(device: str) -> SimGpu:
-    """The model of a simulated device: `sim:MI300X`."""
+    """The model of a simulated device: `sim:MI300X`, or by its chip, `sim:gfx942`."""
     name = device.removeprefix(PREFIX)
     for known, gpu in gpus().items():
-        if known.lower() == name.lower():
+        if name.lower() in (known.lower(), gpu.gfx):
             return gpu
     raise UsageError(
         f"there is no simulated GPU {name!r}",

@@ -18,28 +18,36 @@ _ON_ITS_WAY_S = 0.2  # a signal to the whole group may end the application befor
 
 
 class Application:
-    """One run of the application."""
+    """One run of the application. A signal to the tool goes on to it, one that comes while it is started, too."""
 
     def __init__(self, command: Sequence[str], stderr: IO[bytes] | int | None = None) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
-        self._process = subprocess.Popen(list(command), close_fds=False, stderr=stderr)
-        self.pid = self._process.pid
+        self._process: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+        heard = [number for number in _FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]
+        self._old = {number: signal.signal(number, self._forward) for number in heard}
+        process = subprocess.Popen(list(command), close_fds=False, stderr=stderr)
+        self.pid, self._process = process.pid, process
+        for number in self._early:
+            self._forward(number, None)
 
     def wait(self) -> int:
-        """Its status: an exit code, or minus the signal that killed it. Signals to the tool go on to it."""
-        old = {number: signal.signal(number, self._forward) for number in _FORWARDED}
+        """Return its status: an exit code, or minus the signal that killed it."""
+        assert self._process is not None
         try:
             status = self._process.wait()
             if status < 0:
                 time.sleep(_ON_ITS_WAY_S)
             return status
         finally:
-            for number, handler in old.items():
+            for number, handler in self._old.items():
                 signal.signal(number, handler)
 
     def _forward(self, number: int, _frame: FrameType | None) -> None:
-        if self._process.poll() is None:
+        if self._process is None:
+            self._early.append(number)
+        elif self._process.poll() is None:
             with suppress(ProcessLookupError):  # it was just reaped by the wait that this interrupts
                 os.kill(self.pid, number)
 

@@ -16,6 +16,7 @@ from random import Random
 import polars as pl
 import zstandard
 
+from tests.fuzz.containers import zipped
 from tests.fuzz.hostile import ESCAPES, HOSTILE, other_number
 from tests.fuzz.mutate import mutate, mutate_settings
 from tests.fuzz.verbs.inputs import Input, Kind
@@ -66,7 +67,14 @@ def _file_or_folder(data: bytes, others: Sequence[Input], random: Random) -> Fil
 
 def packed(data: bytes, others: Sequence[Input], random: Random) -> bytes:
     """In a gzip, zstd or zip container, which may be cut off, follow itself, or hold two members of one name."""
-    way = random.choice((_gzipped, zstandard.compress, lambda each: _zipped(each, others, random)))
+    way = random.choice(
+        (
+            _gzipped,
+            zstandard.compress,
+            lambda each: _zipped(each, others, random),
+            lambda each: zipped(each, random),
+        )
+    )
     whole = way(data)
     return random.choice((whole, whole, whole, whole[: random.randrange(len(whole))], whole * 2, way(whole)))
 

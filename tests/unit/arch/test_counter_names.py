@@ -72,8 +72,9 @@ def test_what_a_newer_release_has() -> None:
 
 
 def test_a_chip_without_definitions() -> None:
-    assert "7.2 brings them: ask the machine" in resolve("SQ_WAVES", "gfx1151").describe()
+    assert "7.2 brings them: ask the machine" in resolve("SQ_WAVES", "gfx1151", "7.0").describe()
     assert resolve("SQ_WAVES", "gfx1151", "7.2").standing == "exists"
+    assert resolve("SQ_WAVES", "gfx1151").standing == "exists"
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_metrics_bring_what_the_chip_counts_for_them() -> None:
     for name in ("verdict", "compute_bound", "memory_bound", "full_profile"):
         assert {"TCC_BUBBLE_sum", "SQ_INSTS_VALU_MFMA_MOPS_F16"} <= set(resolve_set(name, "gfx942").present)
     assert "TCC_BUBBLE_sum" not in resolve_set("verdict", "gfx90a").present
-    assert resolve_set("verdict", "gfx1151").counters == ()
+    assert resolve_set("verdict", "gfx1151", "7.0").counters == ()
 
 
 def test_wildcards_become_what_the_chip_has() -> None:
@@ -84,7 +84,7 @@ def test_full_profile_is_the_union() -> None:
 
 
 def test_a_chip_without_definitions_drops_all_and_says_why() -> None:
-    on_chip = resolve_set("memory_bound", "gfx1151")
+    on_chip = resolve_set("memory_bound", "gfx1151", "7.0")
     assert on_chip.counters == ()
     assert all("7.2 brings them" in each.why for each in on_chip.dropped)
     assert "L2CacheHit" in resolve_set("memory_bound", "gfx1151", "7.2").present

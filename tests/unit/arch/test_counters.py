@@ -117,13 +117,21 @@ def test_a_release_in_between_is_told_by_the_one_before() -> None:
 def test_chips_that_the_definitions_do_not_name() -> None:
     assert counters("gfx1103") == counters("gfx11")
     assert "gfx1103 itself has none in rocprofv3" in definitions("gfx1103").note
-    for rocm in (None, "6.3", "7.1"):
+    for rocm in ("6.3", "7.1"):
         none = definitions("gfx1151", rocm)
         assert none.counters == {}
         assert none.note.startswith("gfx1151 has none in ROCm 6.3 to 7.0; 7.2 brings them: ask the machine")
-    later = definitions("gfx1151", "7.2")
-    assert later.counters == counters("gfx11")
-    assert "Shown are those of gfx11, which may differ" in later.note
+    for release in ("7.2", "7.2.4", None):
+        later = definitions("gfx1151", release)
+        assert "Shown are those of gfx11, which may differ" in later.note
+        lacking = counters("gfx11").keys() - later.counters.keys()
+        assert sorted(lacking) == [
+            "TA_BUFFER_LOAD_WAVEFRONTS",
+            "TA_BUFFER_LOAD_WAVEFRONTS_sum",
+            "TA_BUFFER_STORE_WAVEFRONTS",
+            "TA_BUFFER_STORE_WAVEFRONTS_sum",
+        ]
+    assert {"ALUStalledByLDS", "LdsLatency"} <= counters("gfx1151").keys() - counters("gfx1150").keys()
 
 
 def test_features_of_a_target_are_no_part_of_the_chip() -> None:

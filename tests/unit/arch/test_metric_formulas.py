@@ -126,6 +126,11 @@ BY_HAND: list[tuple[Gpu, Pass, str, float]] = [
     (MI300X, {"SPI_RA_BAR_CU_FULL_CSN": 760, **G}, "occupancy_limit_barriers", 0.1),
     (MI300X, {f"SQ_INSTS_{kind}": n for kind, n in MIX.items()}, "instructions", 100),
     (MI300X, {"SQ_INSTS_VMEM": 15}, "vmem_instructions", 15),
+    # of all kinds: branches and waits are in SQ_INSTS alone
+    (MI300X, {"SQ_INSTS_VMEM": 15, "SQ_INSTS_VALU": 50}, "vmem_per_valu", 0.3),
+    (RX7900, {"SQ_INSTS_LDS": 10, "SQ_INSTS_VALU": 50}, "lds_per_valu", 0.2),
+    (MI300X, {"SQ_INSTS": 125, **{f"SQ_INSTS_{kind}": n for kind, n in MIX.items()}}, "instructions", 125),
+    (MI300X, {"SQ_INSTS": 125, **{f"SQ_INSTS_{kind}": n for kind, n in MIX.items()}}, "valu_share", 0.4),
     # instructions: 100 in all, matrix instructions being vector instructions
     *((MI300X, {f"SQ_INSTS_{kind}": n for kind, n in MIX.items()}, f"{unit}_share", share)
       for unit, share in (("valu", 0.5), ("mfma", 0.25), ("salu", 0.2), ("lds", 0.1), ("smem", 0.05), ("vmem", 0.15))),
@@ -184,6 +189,14 @@ def test_every_formula_can_be_followed(gpu: Gpu) -> None:
             value = quantity(evaluate(*inputs, gpu, [name]), name)
             complete = gpu.l2_channels is not None or "l2_channels" not in recipe.expression.names
             assert value.known or not complete or "is zero" in (value.unavailable or ""), (name, value)
+
+
+def test_a_share_of_instructions_says_which_total_it_is_of() -> None:
+    counted = {f"SQ_INSTS_{kind}": n for kind, n in MIX.items()}
+    alone = one(MI300X, "valu_share", counted).doubt
+    all_kinds = one(MI300X, "valu_share", {"SQ_INSTS": 125, **counted}).doubt
+    assert "SQ_INSTS was not recorded" in str(alone)
+    assert all_kinds is None
 
 
 def test_wave_size() -> None:

@@ -26,6 +26,7 @@ def test_the_application_stays_and_its_environment_gets_the_recorder() -> None:
     assert command.environment == {
         "PYTHONPATH": str(INJECTED),
         "ROCM_PERF_TORCH_OUTPUT": "/runs/pass_1",
+        "ROCM_PERF_TORCH_STEP": "",
         "ROCM_PERF_TORCH_WAIT": "1",
         "ROCM_PERF_TORCH_WARMUP": "2",
         "ROCM_PERF_TORCH_ACTIVE": "3",

@@ -33,6 +33,7 @@ def dying():
 def hanging():
     while step() > 40: pass
 def leaving(): os._exit(9)
+def dying_by_40(): os.kill(os.getpid(), 40)
 def ending(): raise SystemExit(3)
 def without_gpu(): raise RuntimeError("No HIP GPUs are available")
 """
@@ -84,6 +85,7 @@ def test_a_function_is_measured_in_a_process_of_its_own() -> None:
     [
         ("raising", "raised", "sample 57 raised ValueError: bad shape", 56),
         ("dying", "died", "SIGSEGV killed its process, after 20 samples", 20),
+        ("dying_by_40", "died", "SIGRTMIN+6 killed its process, before the first call came back", 0),
         ("leaving", "died", "its process ended with 9, before the first call came back", 0),
         ("ending", "raised", "the target ended its process (SystemExit 3)", 0),
         ("without_gpu", "device", "the first call raised RuntimeError: No HIP GPUs are available", 0),
@@ -127,7 +129,11 @@ def test_a_command_is_one_sample() -> None:
 
 @pytest.mark.parametrize(
     ("script", "code", "error"),
-    [("echo sorry >&2; exit 7", 7, "it ended with 7: sorry"), ("kill -9 $$", 137, "it ended with 137")],
+    [
+        ("echo sorry >&2; exit 7", 7, "it ended with 7: sorry"),
+        ("kill -9 $$", 137, "it ended with 137"),
+        ("kill -40 $$", 168, "it ended with 168"),
+    ],
 )
 def test_a_command_that_fails_keeps_its_code(script: str, code: int, error: str) -> None:
     samples = command_samples(("sh", "-c", script), 10.0, NO_SENSORS)

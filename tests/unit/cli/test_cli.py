@@ -254,6 +254,37 @@ def test_an_internal_error_is_one_line(
     assert "internal error (ZeroDivisionError: boom)" in capsys.readouterr().err
 
 
+def test_python_without_docstrings_runs_every_verb(recording: Path) -> None:
+    script = (
+        "import sys\nfrom rocm_perf.cli.main import build_parser, main\n"
+        "build_parser()\nsys.exit(main(['analyze', sys.argv[1]]))"
+    )
+    command = [sys.executable, "-OO", "-c", script, str(recording)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "scale" in done.stdout
+
+
+def test_a_low_limit_of_address_space_is_named(recording: Path) -> None:
+    command = f"ulimit -v 600000; '{sys.executable}' -m rocm_perf.cli.main analyze '{recording}'"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "`ulimit -v` leaves 614 MB of address space" in done.stderr
+    assert "ulimit -v unlimited" in done.stderr
+    assert "panicked" not in done.stderr
+
+
+def test_memory_that_runs_out_is_no_internal_error(
+    recording: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def exhausted(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("rocm_perf.analysis.overview.examine", exhausted)
+    assert main(["analyze", str(recording)]) == 4
+    assert "does not fit into memory" in capsys.readouterr().err
+
+
 def test_version_imports_nothing_heavy() -> None:
     code = (
         "import sys, contextlib\n"
@@ -288,3 +319,58 @@ def test_a_verb_that_does_not_exist_names_those_like_it(
 ) -> None:
     assert main([word]) == 2
     assert capsys.readouterr().err == f"rocm-perf: there is no verb {word!r}. {meant}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["analyze", "FILE", "--show", "gapz"], "there is no section 'gapz'. Did you mean gaps?"),
+        (["FILE"], "is a file, not a verb. To read a recording: rocm-perf analyze FILE."),
+        (["list-counters", "--arch", "mi300x"], "Did you mean gfx942 (AMD Instinct MI300X)?"),
+        (
+            ["list-counters", "--arch", "gfx943"],
+            "no counters are known for 'gfx943': the nearest name is gfx9",
+        ),
+        (
+            ["profile", "--device", "sim:MI300X", "--", "./app.sh"],
+            "a simulated device takes one workload file (.toml), and runs no program: ./app.sh was given.",
+        ),
+        (
+            ["compare", "FILE", "FILE", "--step-kind", "decode"],
+            "BASE (FILE) and NEW (FILE): the recording holds no decode step",
+        ),
+    ],
+)
+def test_what_was_probably_meant_is_named(
+    recording: Path, arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word.replace("FILE", str(recording)) for word in arguments]) == 2
+    assert meant.replace("FILE", str(recording)) in capsys.readouterr().err
+
+
+def test_a_mistyped_option_is_named(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["analyze", str(recording), "--shwo", "gaps"])
+    assert ended.value.code == 2
+    assert "unrecognized arguments: --shwo gaps (did you mean --show?)" in capsys.readouterr().err
+
+
+def test_an_empty_file_or_folder_says_so_first(tmp_path: Path) -> None:
+    (tmp_path / "empty.json").touch()
+    (tmp_path / "folder").mkdir()
+    for name in ("empty.json", "folder"):
+        command = [sys.executable, "-m", "rocm_perf", "analyze", name]
+        done = subprocess.run(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        assert done.returncode == 5
+        assert done.stdout.startswith(f"rocm-perf: {name} is empty: the profiler ")
+
+
+def test_a_document_is_a_line_in_a_prompt(recording: Path) -> None:
+    import rocm_perf
+
+    shown = repr(rocm_perf.analyze(recording))
+    assert shown.startswith(f"<Document of {str(recording)!r}: rocprofv3, ")
+    assert len(shown) < 400
+    assert "\n" not in shown

@@ -9,11 +9,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rocm_perf.bench.run import run
 from rocm_perf.cli.main import main
 from rocm_perf.errors import InputError
+from rocm_perf.replay.run import run_plan
 from tests.unit.replay.toys import Toy, fake_runner, make_snapshot, write_draft
 
 PATIENCE_S = 180  # with a busy machine
@@ -66,6 +69,28 @@ def test_a_replay_that_is_ended_leaves_nothing(tmp_path: Path, number: signal.Si
     assert (process.returncode, err) == (128 + number, f"rocm-perf: ended by {number.name}\n")
     assert not list(work.iterdir())
     wait_for(lambda: not runs(runner))
+
+
+@pytest.mark.parametrize(
+    "start", [lambda runner: run_plan(runner, runner, 60.0), lambda runner: run([runner], os.environ, 60.0)]
+)
+def test_a_signal_while_a_process_is_started_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Callable[[Path], object]
+) -> None:
+    runner, started = tmp_path / "runner", []
+
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    runner.write_text("#!/bin/sh\nexec sleep 300\n")
+    runner.chmod(0o755)
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        start(runner)
+    assert [process.wait(PATIENCE_S) < 0 for process in started] == [True]
 
 
 def test_a_capture_that_is_ended_while_it_stores_leaves_nothing(tmp_path: Path) -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -85,6 +89,77 @@ def test_a_change_of_the_program_makes_every_answer_old(
     asked(recording, capsys)
     monkeypatch.setattr(kept_answers, "_own_sources", lambda: [("changed.py", 1, 1)])
     assert not asked(recording, capsys)[1]
+
+
+def rpd(file: Path) -> Path:
+    """A database with 40 kernels."""
+    with closing(sqlite3.connect(file)) as connection:
+        for table, columns in (
+            ("rocpd_op", "gpuId, queueId, start, end, description_id, opType_id"),
+            ("rocpd_api", "pid, tid, start, end, apiName_id, args_id"),
+            ("rocpd_string", "string"),
+        ):
+            connection.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, {columns})")
+        connection.executemany(
+            "INSERT INTO rocpd_string VALUES (?, ?)", [(1, "gemm"), (2, "KernelExecution")]
+        )
+        rows = [(n, 0, 0, 1000 * n, 1000 * n + 500, 1, 2) for n in range(1, 41)]
+        connection.executemany("INSERT INTO rocpd_op VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        connection.commit()
+    return file
+
+
+def test_rows_in_the_log_of_a_database_are_looked_for(
+    recording: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = rpd(recording.with_name("run.rpd"))
+    first, _ = asked(file, capsys, "--window", "all")
+    assert asked(file, capsys, "--window", "all") == (first, True)
+    delete = (
+        "import os, sqlite3, sys; connection = sqlite3.connect(sys.argv[1]); "
+        "connection.execute('PRAGMA journal_mode = wal'); "
+        "connection.execute('DELETE FROM rocpd_op WHERE id > 10'); connection.commit(); os._exit(0)"
+    )
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA journal_mode = wal")
+    wal_mode, _ = asked(file, capsys, "--window", "all")
+    subprocess.run([sys.executable, "-c", delete, file], check=True)
+    later, was_kept = asked(file, capsys, "--window", "all")
+    assert not was_kept
+    counts = [json.loads(text)["runs"][0]["hotspots"]["dispatches"] for text in (wal_mode, later)]
+    assert counts == [40, 10]
+    assert asked(file, capsys, "--window", "all") == (later, True)
+
+
+def test_the_users_gpus_and_settings_belong_to_the_question(
+    recording: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpus = tmp_path / "gpus"
+    gpus.mkdir()
+    monkeypatch.setenv("ROCM_PERF_GPUS", str(gpus))
+    asked(recording, capsys)
+    assert asked(recording, capsys)[1]
+    (gpus / "mine.txt").write_text("a file that was not there")
+    assert not asked(recording, capsys)[1]
+    monkeypatch.setenv("ROCM_PERF_MAX_BYTES", "1000000")
+    assert not asked(recording, capsys)[1]
+
+
+def test_a_file_that_the_recording_names_is_looked_for(
+    recording: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Inductor's generated source, which may come, change and go."""
+    source = tmp_path / "cabc.py"
+    args = {"kernel_file": str(source), "kernel_hash": "cabc", "Input Dims": [[8]], "Input type": ["float"]}
+    document = json.loads(recording.read_text())
+    span = {"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+    document["traceEvents"].append({**span, "cat": "cpu_op", "name": "triton_poi_fused_0", "args": args})
+    recording.write_text(json.dumps(document))
+    asked(recording, capsys)
+    assert asked(recording, capsys)[1]
+    source.write_text("def triton_poi_fused_0(in_ptr0, out_ptr0, xnumel):\n")
+    assert not asked(recording, capsys)[1]
+    assert asked(recording, capsys)[1]
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff" * 100, b"\x80"])

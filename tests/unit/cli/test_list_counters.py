@@ -74,9 +74,43 @@ def test_a_name_that_is_not_there(
 
 
 def test_a_chip_without_definitions_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    out = " ".join(lines(capsys, "--arch", "gfx1151"))
+    out = " ".join(lines(capsys, "--arch", "gfx1151", "--rocm", "7.0"))
     assert "gfx1151 has none in ROCm 6.3 to 7.0; 7.2 brings them: ask the machine" in out
     assert "may differ" in " ".join(lines(capsys, "--arch", "gfx1151", "--rocm", "7.2"))
+
+
+def test_the_release_of_this_machine_decides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["list-counters", "--arch", "gfx1151", "--sets", "--write", str(tmp_path / "sets")]
+    monkeypatch.setenv("ROCM_PATH", str(installed(tmp_path, "6.4.1-83")))
+    assert main(asked) == 2
+    message = capsys.readouterr().err
+    assert "there is nothing to write: gfx1151 has none in ROCm 6.3 to 7.0; 7.2 brings them" in message
+    assert "This is about ROCm 6.4.1; --rocm names another release." in message
+    monkeypatch.setenv("ROCM_PATH", str(installed(tmp_path, "7.2.4-10")))
+    assert main(asked) == 0
+    written = tmp_path / "sets" / "counters_basic.txt"
+    assert {"SQ_WAIT_INST_LDS", "GL2C_HIT_sum"} <= {
+        name for group in read_input_file(written).passes for name in group
+    }
+    assert "which may differ: ask the machine itself" in written.read_text()
+
+
+def installed(folder: Path, release: str) -> Path:
+    """A ROCm of this release, as far as its version says."""
+    rocm = folder / release
+    (rocm / ".info").mkdir(parents=True)
+    (rocm / ".info" / "version").write_text(f"{release}\n")
+    return rocm
+
+
+def test_without_a_rocm_here_the_newest_known_release_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rocm_perf.backends.probe.rocm_here", lambda _environment: "")
+    assert main(["list-counters", "--arch", "gfx1151", "--sets", "--write", str(tmp_path)]) == 0
+    assert "wrote 8 files" in capsys.readouterr().err
 
 
 def test_unknown_chip_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,9 +156,10 @@ def test_a_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_plan_with_nothing_to_count_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list-counters", "--arch", "gfx1151", "--plan", "compute_bound"]) == 2
+    assert main(["list-counters", "--arch", "gfx1151", "--rocm", "7.0", "--plan", "compute_bound"]) == 2
     message = capsys.readouterr().err
     assert message.startswith("rocm-perf: none of compute_bound can be counted on gfx1151")
+    assert "--rocm names another release" in message
     assert message.count("\n") == 1
 
 
@@ -135,7 +170,7 @@ def test_a_typo_in_a_plan_names_the_nearest(capsys: pytest.CaptureFixture[str]) 
 
 def test_sets_are_listed_and_written_as_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = lines(capsys, "--arch", "gfx942", "--sets")
-    assert out[0] == "sets of counters on gfx942"
+    assert out[0] == "sets of counters on gfx942 (as defined by ROCm 7.0)"
     assert "memory_bound: is it limited by the caches or the memory? (5 passes)" in out
     assert lines(capsys, "--arch", "gfx942", "--sets", "--write", str(tmp_path)) == []
     passes = read_input_file(tmp_path / "memory_bound.txt").passes

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf.cli import profile
 from rocm_perf.cli.demo import workload_file
 from rocm_perf.cli.main import main
+from rocm_perf.collect.run.session import Recorded
 from rocm_perf.ingest.load import load
+from rocm_perf.model.collection import CollectionRecord
 
 WORKLOAD = str(workload_file("sync_in_loop"))
 
@@ -110,3 +113,14 @@ def test_the_demo_tells_its_story(tmp_path: Path, capsys: pytest.CaptureFixture[
     )
     assert (folder / "report.md").read_text().startswith("# Before and after")
     assert "The host waits for the GPU 6 times a step" in (folder / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("place", "whole"), [("runs/mine/h/rank-1", "runs/mine"), ("moved/h/rank-1", "moved/h/rank-1")]
+)
+def test_a_run_that_was_moved_away_is_its_own_folder_alone(tmp_path: Path, place: str, whole: str) -> None:
+    record = CollectionRecord(
+        run_id="mine", host="h", pid=1, command=("a",), folder="/", started_at="", profiler="timing"
+    )
+    recorded = Recorded(record=record, folder=tmp_path / place, exit_code=0, say=print)
+    assert profile._run_folder(recorded) == tmp_path / whole

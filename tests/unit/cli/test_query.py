@@ -100,8 +100,17 @@ def test_what_is_refused(
     assert message in capsys.readouterr().err
 
 
-def _children(pid: int) -> list[int]:
-    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+def _querying(pid: int) -> list[int]:
+    """The children of a process that run a query; others come and go."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in children if b"query_process" in _command_line(child)]
+
+
+def _command_line(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended
+        return b""
 
 
 @pytest.mark.launches
@@ -112,9 +121,8 @@ def test_a_signal_ends_the_query_too(recording: str, tmp_path: Path, number: sig
         env={**os.environ, "TMPDIR": str(tmp_path)},
         stderr=subprocess.PIPE,
     )
-    wait_for(lambda: bool(_children(process.pid)))
-    child = _children(process.pid)[0]
-    wait_for(lambda: b"query_process" in Path(f"/proc/{child}/cmdline").read_bytes())
+    wait_for(lambda: bool(_querying(process.pid)))
+    child = _querying(process.pid)[0]
     time.sleep(1)  # until it is in the query
     process.send_signal(number)
     process.communicate(timeout=PATIENCE_S)

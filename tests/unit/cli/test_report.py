@@ -11,6 +11,7 @@ import pytest
 
 import rocm_perf
 from rocm_perf.cli.main import main
+from rocm_perf.cli.report import _named_after
 from rocm_perf.model import bundle
 from tests.unit.render.documents import ROOT
 
@@ -34,8 +35,8 @@ def test_a_page_unless_another_name_says_otherwise(
     recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(recording)]) == 0
-    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
-    assert capsys.readouterr().err == "rocm-perf: wrote report.html\n"
+    assert (tmp_path / "sync_in_loop.html").read_text().startswith("<!doctype html>")
+    assert capsys.readouterr().err == "rocm-perf: wrote sync_in_loop.html\n"
     assert main(["report", str(recording)]) == 2
     assert "--force" in capsys.readouterr().err
     assert main(["report", str(recording), "--force"]) == 0
@@ -116,7 +117,7 @@ def test_the_page_is_opened_where_there_is_a_browser(
 
     monkeypatch.setattr(webbrowser, "open", open_page)
     assert main(["report", str(recording), "--open"]) == 0
-    assert opened == [(tmp_path / "report.html").as_uri()]
+    assert opened == [(tmp_path / "sync_in_loop.html").as_uri()]
     assert ("by hand" in capsys.readouterr().err) != has_browser
 
 
@@ -125,3 +126,16 @@ def test_from_python(recording: Path, tmp_path: Path) -> None:
     made = rocm_perf.report(recording)
     assert made.save(tmp_path / "r.html").read_text() == made.html
     assert rocm_perf.report(rocm_perf.load(recording)).html.startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("runs/results.json.gz", "results.html"),
+        ("rank0-7.pt.trace.json", "rank0-7.html"),
+        ("runs/2026.11.19", "2026.11.19.html"),
+        ("/", "report.html"),
+    ],
+)
+def test_a_report_is_named_after_its_recording(path: str, name: str) -> None:
+    assert _named_after(Path(path)) == Path(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from rocm_perf.cli.main import main
 from rocm_perf.ingest.load import load
+from tests.fake_tools import fake_path
 
 FILES = {
     "dummy_prof_results.db",
@@ -129,6 +131,49 @@ def test_a_timeout_ends_one_workload_and_an_interrupt_all(
     assert document["not_started"] == ["later"]
 
 
+# Starts ranks as mpirun does, as far as their variables tell.
+FAKE_MPIRUN = """#!/bin/sh
+ranks=$2; shift 2
+for rank in $(seq 0 $((ranks - 1))); do OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=$ranks "$@" & done
+wait
+"""
+
+
+@pytest.mark.launches
+def test_the_ranks_of_a_configuration_are_recorded_as_one_run(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in fake_path(here).items():
+        monkeypatch.setenv(name, value)
+    program = "#!/bin/sh\necho $OMPI_COMM_WORLD_RANK $SEEN > seen$OMPI_COMM_WORLD_RANK\n"
+    for name, text in {"bin/mpirun": FAKE_MPIRUN, "ranks": program}.items():
+        (here / name).write_text(text)
+        (here / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{here / 'bin'}:{os.environ['PATH']}:/usr/bin:/bin")
+    catalogue(here, 'name = "ranks"\ncommand = ["./ranks"]')
+    given = {
+        "distributed": {"launcher": "mpirun", "nproc_per_node": 2},
+        "env_vars": {"SEEN": "it"},
+        "tools": [{"name": "rocprofv3_lightweight"}],
+    }
+    assert main(["run", "--tags", "ranks", "-c", json.dumps(given), "--json"]) == 0
+    assert [(here / f"seen{rank}").read_text() for rank in (0, 1)] == ["0 it\n", "1 it\n"]
+    (outcome,) = json.loads(capsys.readouterr().out)["workloads"]
+    assert outcome["status"] == "recorded"
+    run = load(here / outcome["folder"] / "raw", as_one=True)
+    assert run.table("dispatches")["rank"].unique().sort().to_list() == [0, 1]
+
+
+def test_a_job_of_slurm_needs_slurm(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    catalogue(here, 'name = "job"\ncommand = ["./app"]', 'name = "boxed"\ncommand = ["x"]\nimage = "i"')
+    context = '{"slurm": {"nodes": 2, "output_dir": "shared"}}'
+    assert main(["run", "--tags", "job,boxed", "-c", context, "--json"]) == 3
+    job, boxed = json.loads(capsys.readouterr().out)["workloads"]
+    assert (job["status"], job["exit_code"]) == ("failed", 3)
+    assert (boxed["status"], boxed["exit_code"]) == ("not started", 4)
+    assert "rocm-perf build --registry R" in boxed["reason"]
+
+
 def test_a_dry_run_starts_and_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--tags", "pyt", "dummy_prof", "--dry-run"]) == 0
     shown = capsys.readouterr().out
@@ -137,7 +182,7 @@ def test_a_dry_run_starts_and_writes_nothing(here: Path, capsys: pytest.CaptureF
     assert sorted(path.name for path in here.iterdir()) == ["bin"]
     context = '{"docker_gpus": "all", "slurm": {"nodes": 2}}'
     assert main(["run", "--tags", "dummy_prof", "--dry-run", "-c", context]) == 0
-    assert "not used here: slurm (rocm-perf launch" in capsys.readouterr().out
+    assert "slurm of the configuration: not used, it runs on the simulator" in capsys.readouterr().out
     assert main(["run", "--tags", "pyt", "--dry-run", "--json"]) == 0
     assert [step["where"] for step in json.loads(capsys.readouterr().out)["steps"]] == ["here"] * 3
 

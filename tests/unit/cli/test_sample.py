@@ -128,6 +128,35 @@ def test_bad_input_is_one_line_and_nothing_starts(tmp_path: Path) -> None:
     assert _run("--duration", "0.1", "--force") == 0
 
 
+@pytest.fixture
+def no_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    monkeypatch.setattr(samplers, "_READY_S", 120.0)
+    monkeypatch.setattr(samplers, "_STOP_S", 120.0)
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_without_a_gpu_it_ends_by_itself() -> None:
+    with pytest.raises(ToolAbsentError, match="no GPU could be read: nothing was sampled"):
+        _run()
+
+
+@pytest.mark.usefixtures("no_gpu")
+@pytest.mark.parametrize(
+    ("script", "code", "words"),
+    [("exit 7", 7, "failed with exit code 7"), ("kill -40 $$", 168, "was killed by SIGRTMIN+6")],
+)
+def test_without_a_gpu_the_failure_of_a_program_is_said_and_kept(
+    script: str, code: int, words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert _run("--", "/bin/sh", "-c", script) == code
+    said = capfd.readouterr().err.splitlines()
+    assert said[0] == f"rocm-perf: the program {words}"
+    assert "no GPU could be read" in said[1]
+
+
 def test_without_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))

@@ -100,6 +100,24 @@ def test_a_signal_to_the_tool_reaches_the_application(tmp_path: Path) -> None:
     assert run_tool(environment, "sh", "-c", script, cwd=tmp_path).returncode == 9
 
 
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_signal_while_the_application_is_started_reaches_it(moment: str) -> None:
+    signalled = f"""
+import os, signal, subprocess
+from tests.fake_tools._fake.application import Application
+start = subprocess.Popen
+def signalled(*command, **options):
+    if {moment!r} == "before": os.kill(os.getpid(), signal.SIGTERM)
+    process = start(*command, **options)
+    if {moment!r} == "after": os.kill(os.getpid(), signal.SIGTERM)
+    return process
+subprocess.Popen = signalled
+print(Application(["sleep", "300"]).wait())
+"""
+    done = run_tool(dict(os.environ), sys.executable, "-c", signalled, cwd=Path(__file__).parents[3])
+    assert (done.returncode, done.stdout) == (0, "-15\n")
+
+
 def test_the_releases_write_what_they_wrote(tmp_path: Path) -> None:
     environment = fake_path(tmp_path, ["rocprofv3"], FAKE_ROCM="6.4")
     ran = run_tool(environment, "rocprofv3", "-r", "-d", tmp_path, "-o", "x", "--", "true")

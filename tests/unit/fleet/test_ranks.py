@@ -29,7 +29,7 @@ def leave(run: Path, rank: int, host: str = "n1", outcome: str = "recorded", **s
         profiled=not timed,
     )
     usual = {"state": "done", "exit_code": 0, "passes": (done,), "started_at": "2026-01-01T00:00:00Z"}
-    folder = run / host / f"rank{rank}-{100 + rank}"
+    folder = run / host / f"rank{rank}-{settings.pop('pid', 100 + rank)}"
     folder.mkdir(parents=True)
     record = CollectionRecord(
         run_id="r1", host=host, pid=100 + rank, rank=rank, command=("./app",), folder="/", **{**usual, **settings}
@@ -82,3 +82,20 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert exit_code_of(ended(tmp_path)) == 4  # three ranks are missing
     timed_out = Launched(state="timed out", message="", exit_code=137)
     assert exit_code_of(ended(tmp_path, timed_out)) == 137
+
+
+def test_the_launches_of_a_rank_are_one_row(tmp_path: Path) -> None:
+    for rank in range(4):
+        leave(tmp_path / "r1", rank)
+    later: dict[str, Any] = {"started_at": "2026-01-01T00:01:00Z", "pid": 200}
+    leave(tmp_path / "r1", 0, **later)
+    leave(tmp_path / "r1", 1, outcome="empty", could_not=("counters: rocprofv3 wrote nothing",), **later)
+    leave(tmp_path / "r1", 2, state="failed", exit_code=3, **later)
+    record = ended(tmp_path)
+    assert [row.rank for row in record.ranks] == [0, 1, 2, 3]
+    first, lacking, failed, _ = record.ranks
+    assert (first.folder, first.later_folders) == ("n1/rank0-100", ("n1/rank0-200",))
+    assert (first.wall_s, first.state) == (4.0, "done")
+    assert lacking.could_not == ("counters: rocprofv3 wrote nothing",)
+    assert (failed.state, failed.exit_code, failed.recorded) == ("failed", 3, True)
+    assert exit_code_of(record) == 3

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ def directives(text: str) -> list[str]:
 
 
 def command(text: str) -> str:
-    (line,) = [line for line in text.splitlines() if line.endswith(" &")]
+    (line,) = [line.strip() for line in text.splitlines() if line.endswith(" &")]
     return line
 
 
@@ -78,8 +80,47 @@ def test_torchrun_runs_once_per_node_and_meets_at_the_first() -> None:
     line = command(text)
     assert "python3 -m torch.distributed.run" in line
     assert "--nnodes 2 --nproc-per-node 8 --no-python" in line
-    assert '--rdzv-id "$SLURM_JOB_ID"' in line
-    assert '| head -n 1):29512"' in line
+    assert '--rdzv-id "$SLURM_JOB_ID.$pass"' in line
+    assert '| head -n 1):$((29512 + pass - 1))"' in line
+
+
+def run_script(tmp_path: Path, srun: str, launcher: str = "srun") -> tuple[int, list[str]]:
+    """The exit code of a script whose launcher does what is given, and the number of each launch."""
+    stub = tmp_path / "bin" / launcher
+    stub.parent.mkdir()
+    stub.write_text(
+        f"""#!/bin/bash
+while [ "$1" != --pass ]; do shift; done
+pass=$2; passes={tmp_path}/r1/.passes
+mkdir -p "$passes"; echo "$pass" >> {tmp_path}/log
+{srun}
+"""
+    )
+    stub.chmod(0o755)
+    done = subprocess.run(
+        ["bash"],
+        input=script(output=str(tmp_path), configuration={"distributed": {"launcher": launcher}}),
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{stub.parent}{os.pathsep}{os.environ['PATH']}"},
+        check=False,
+    )
+    return done.returncode, (tmp_path / "log").read_text().split()
+
+
+@pytest.mark.parametrize("launcher", ["srun", "mpirun"])
+def test_every_run_of_the_program_is_a_launch_of_all_ranks(tmp_path: Path, launcher: str) -> None:
+    wants_three = '[ "$pass" = 3 ] || touch "$passes/more-$pass"'
+    assert run_script(tmp_path, wants_three, launcher) == (0, ["1", "2", "3"])
+
+
+def test_a_launch_that_fails_is_the_last(tmp_path: Path) -> None:
+    assert run_script(tmp_path, 'touch "$passes/more-$pass"; [ "$pass" = 1 ] || exit 3') == (3, ["1", "2"])
+
+
+def test_an_interrupted_job_starts_its_ranks_no_more(tmp_path: Path) -> None:
+    code, launches = run_script(tmp_path, 'touch "$passes/more-$pass"; kill -USR2 $PPID; sleep 0.2')
+    assert (code, launches) == (0, ["1"])
 
 
 def test_mpirun_is_interrupted_itself() -> None:
@@ -89,8 +130,30 @@ def test_mpirun_is_interrupted_itself() -> None:
 
 
 def test_an_unknown_launcher_is_refused() -> None:
-    with pytest.raises(UsageError, match="Known: srun, torchrun, mpirun"):
+    with pytest.raises(UsageError, match="Known: srun, slurm, torchrun"):
         script(configuration={"distributed": {"launcher": "magic"}})
+
+
+@pytest.mark.parametrize("launcher", ["deepspeed", "megatron", "Megatron-LM", "torchtitan"])
+def test_training_frameworks_are_started_by_torchrun(launcher: str) -> None:
+    text = script(app=("python3", "t.py"), configuration={"distributed": {"launcher": launcher}})
+    assert "python3 -m torch.distributed.run" in command(text)
+
+
+@pytest.mark.parametrize("launcher", ["vllm", "sglang"])
+def test_a_server_starts_its_workers_itself(launcher: str) -> None:
+    text = script(
+        ranks_per_node=1, configuration={"distributed": {"launcher": launcher, "nproc_per_node": 8}}
+    )
+    assert "torch.distributed.run" not in text
+    assert "--ntasks-per-node=1" in directives(text)
+
+
+@pytest.mark.parametrize("launcher", ["sglang-disagg", "sglang_disagg", "primus", "slurm_multi"])
+def test_what_is_more_than_a_command_line_is_refused_with_what_to_do(launcher: str) -> None:
+    with pytest.raises(UsageError, match="rocm-perf starts one") as refused:
+        script(configuration={"distributed": {"launcher": launcher}})
+    assert refused.value.next_step
 
 
 @pytest.mark.parametrize(

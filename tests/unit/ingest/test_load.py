@@ -208,7 +208,8 @@ def test_a_folder_with_two_runs_names_both(tmp_path: Path) -> None:
     make.kernel_trace(tmp_path / "first_kernel_trace.csv", start=1000)
     make.kernel_trace(tmp_path / "second_kernel_trace.csv", start=900_000)
     with pytest.raises(
-        UsageError, match=r"holds 2 runs, not one: .*first \(3 dispatches over 50 ns\), .*second"
+        UsageError,
+        match=r"2 runs, not one: .*first_kernel_trace.csv \(rocprofv3, 3 dispatches over 50 ns\); .*second",
     ) as caught:
         load(tmp_path)
     assert caught.value.exit_code == 2

@@ -16,15 +16,28 @@ ADAPTER = Adapter("made-up", "", "", lambda peek: False, lambda source: part("x"
 
 
 def _piece(
-    path: str, span: tuple[int, int] | None = None, counters: tuple[str, ...] = (), host: str | None = None
+    path: str,
+    span: tuple[int, int] | None = None,
+    counters: tuple[str, ...] = (),
+    *,
+    kernel: str = "k",
+    tool: str = "x",
+    host: str | None = None,
+    pid: int | None = None,
 ) -> Piece:
     source = Source(Path(path))
     tables = {}
     if span:
-        tables["dispatches"] = pl.DataFrame({"kernel": ["k"], "start_ns": [span[0]], "end_ns": [span[1]]})
+        tables["dispatches"] = pl.DataFrame({"kernel": [kernel], "start_ns": [span[0]], "end_ns": [span[1]]})
     if counters:
         tables["counters"] = pl.DataFrame({"counter": counters, "value": [1.0] * len(counters)})
-    return Piece(source, ADAPTER, part("x", tables, clock="boot", host=host), place_of(source))
+    return Piece(source, ADAPTER, part(tool, tables, clock="boot", host=host, pid=pid), place_of(source))
+
+
+def _statistics(path: str, kernel: str) -> Piece:
+    source = Source(Path(path))
+    rows = pl.DataFrame({"domain": ["kernel"], "name": [kernel], "calls": [1]})
+    return Piece(source, ADAPTER, part("x", {"summaries": rows}), place_of(source))
 
 
 def _runs(*pieces: Piece) -> list[list[str]]:
@@ -92,3 +105,42 @@ def test_files_without_times_go_to_the_nearest_run() -> None:
         ["a_agent_info.csv", "b_agent_info.csv"]
     ]
     assert split_runs([]) == []
+
+
+def test_counters_of_other_kernels_are_no_pass() -> None:
+    trace = _piece("t.csv", (0, 10), kernel="gemm")
+    assert len(_runs(trace, _piece("a.csv", (20, 30), ("SQ_WAVES",), kernel="gemm"))) == 1
+    assert len(_runs(trace, _piece("a.csv", (20, 30), ("SQ_WAVES",), kernel="fft"))) == 2
+
+
+def test_processes_with_other_numbers_are_not_one_because_of_a_name() -> None:
+    first, second = _piece("out.csv", (0, 10), pid=7), _piece("out.json", (1_000, 1_010), pid=8)
+    assert _runs(first, second) == [["out.csv"], ["out.json"]]
+    assert len(_runs(first, _piece("out.json", (1_000, 1_010), pid=7))) == 1
+
+
+def test_statistics_of_other_kernels_are_a_run_of_their_own() -> None:
+    trace = _piece("t_kernel_trace.csv", (0, 10), kernel="gemm")
+    assert len(_runs(trace, _statistics("s_stats.csv", "gemm"))) == 1
+    assert _runs(trace, _statistics("s_stats.csv", "fft")) == [["t_kernel_trace.csv"], ["s_stats.csv"]]
+
+
+def test_a_workload_in_the_folder_does_not_take_in_its_neighbours() -> None:
+    compute = _piece("pmc_perf.csv", (0, 10), kernel="gemm", tool="rocprof-compute")
+    assert _runs(compute, _piece("t_kernel_trace.csv", (0, 9), kernel="fft")) == [
+        ["pmc_perf.csv"],
+        ["t_kernel_trace.csv"],
+    ]
+
+
+def test_workloads_in_one_folder_are_told_apart_by_their_names() -> None:
+    tool = "rocprof-compute"
+    files = [
+        _piece("a_pmc_perf.csv", (0, 10), tool=tool),
+        _piece("a_sysinfo.csv", tool=tool),
+        _piece("b_pmc_perf.csv", (5, 20), tool=tool),
+        _piece("b_sysinfo.csv", tool=tool),
+    ]
+    assert _runs(*files) == [["a_pmc_perf.csv", "a_sysinfo.csv"], ["b_pmc_perf.csv", "b_sysinfo.csv"]]
+    usual = [_piece("results_pmc_perf_0.csv", (0, 10), tool=tool), _piece("sysinfo.csv", tool=tool)]
+    assert len(_runs(*usual, _piece("timestamps.csv", (5, 9), tool=tool))) == 1

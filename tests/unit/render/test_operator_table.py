@@ -11,6 +11,7 @@ import rocm_perf
 from rocm_perf.cli.main import main
 from rocm_perf.model.document import Document
 from rocm_perf.render.sections.operator_table import ORDERS, operator_table
+from rocm_perf.render.sections.operators import operators_section
 
 EAGER = Path(__file__).parents[2] / "data" / "h200" / "eager_sync.json.gz"
 
@@ -40,6 +41,11 @@ def test_work_is_summed_over_shapes() -> None:
     assert float(cells["GFLOP"]) == pytest.approx(
         sum(2 * 128 * k * n for k, n in shapes) * calls / 1e9, rel=0.01
     )
+
+
+def test_it_says_what_its_times_and_calls_include() -> None:
+    assert "calls include those that launched nothing" in operator_table(document(), 1, "self").notes[-1]
+    assert "kernels, copies and fills" in " ".join(operators_section(document(), 1).notes)
 
 
 def test_sort_shows_the_operators_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:

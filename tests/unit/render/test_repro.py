@@ -138,15 +138,94 @@ def test_a_name_that_is_code_is_refused(name: str) -> None:
         repro.script(call_of(name, "[[4]]", '["float"]'))
 
 
-def test_a_value_that_is_code_stays_a_text() -> None:
-    hostile = '1\')]; raise SystemExit(3) #\n"""'
-    text = repro.script(call_of("aten::f", "[[]]", '["Scalar"]', "[]", json.dumps([hostile])))
-    literals = {
+@pytest.mark.parametrize(
+    "text",
+    [
+        '1\')]; raise SystemExit(3) #\n"""',
+        "/etc/passwd",
+        "model.pt",
+        "'a text in quotes'",
+        "['a list of them']",
+        "{'a': 1}",
+        "model.layers.0.self_attn",
+    ],
+)
+def test_a_text_that_may_name_a_file_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"its argument 1 is the text .*, which may name a file"):
+        repro.script(call_of("aten::gelu", "[[4], []]", f'["{F4}", "Scalar"]', "[]", json.dumps(["", text])))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("aten::gelu", "tanh"),
+        ("aten::scatter_reduce", "amax"),
+        ("aten::linalg_vector_norm", "inf"),
+        ("aten::conv2d", "[1, 1]"),
+        ("aten::conv2d", "same"),
+        ("aten::einsum", "bij,bjk->bik"),
+        ("aten::to", "cuda:0"),
+        ("aten::mul", "(1+2j)"),
+    ],
+)
+def test_numbers_and_the_words_of_operators_are_literals(name: str, text: str) -> None:
+    script = repro.script(call_of(name, "[[4], []]", f'["{F4}", "Scalar"]', "[]", json.dumps(["", text])))
+    assigned = {
         node.targets[0].id: ast.literal_eval(node.value)
-        for node in ast.parse(text).body
+        for node in ast.parse(script).body
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.lineno < 15
     }
-    assert literals["ARGUMENTS"] == [("value", hostile)]
+    assert assigned["ARGUMENTS"][1] == ("value", text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "image::write_file",
+            "video_reader::read_video_from_file",
+            "c10d::allreduce_",
+            "_c10d_functional::all_reduce",
+        ),
+        *("symm_mem::one_shot_all_reduce", "cuda::set_device", "prim::profile", "rpc::send", "mylib::op"),
+    ],
+)
+def test_libraries_that_do_more_than_compute_are_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="not one of the libraries"):
+        repro.script(call_of(name, "[[4]]", f'["{F4}"]'))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("aten::from_file", "aten::save", "aten::save.default", "aten::manual_seed", "aten::_print"),
+        *("vllm::all_reduce", "_C::init_custom_ar", "aiter::reg_all_gather", "sgl_kernel::register_buffer"),
+        *("quantized::save_weights", "aiter::open_mem_handle", "sgl_kernel::qr_destroy"),
+    ],
+)
+def test_operators_with_effects_beyond_tensors_are_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="communicates, reads or writes files, or changes the process"):
+        repro.script(call_of(name, "[[4]]", f'["{F4}"]'))
+
+
+def test_numbers_alone_are_taken_by_operators_that_make_tensors() -> None:
+    assert "aten::zeros" in repro.script(call_of("aten::zeros", "[[]]", '["ScalarList"]', "[]", '["[4, 8]"]'))
+    with pytest.raises(UsageError, match="none of its arguments is a tensor"):
+        repro.script(
+            call_of(
+                "aten::_cufft_set_plan_cache_max_size", "[[], []]", '["Scalar", "Scalar"]', "[]", '["0", "9"]'
+            )
+        )
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+@pytest.mark.parametrize(
+    "name", ["from_file", "save", "manual_seed", "_print", "seed", "warn", "set_grad_enabled"]
+)
+def test_what_is_refused_is_known_to_torch(name: str) -> None:
+    import torch
+
+    assert hasattr(torch.ops.aten, name)
 
 
 def test_shapes_nested_without_end_are_not_recorded() -> None:
@@ -174,6 +253,16 @@ def test_the_script_runs(case: str, tmp_path: Path) -> None:
     assert first.startswith(CALLS[case][0].replace("::", "."))
     assert second.startswith("median ")
     assert second.endswith("3 times, each call alone")
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+def test_a_script_calls_no_overload_without_tensors(tmp_path: Path) -> None:
+    """`aten::wait` and its kind change the process; the list of names is not all there is between them and a call."""
+    target = tmp_path / "r.py"
+    repro.write(call_of("aten::zeros", "[[]]", '["ScalarList"]', "[]", '["[4]"]'), target, 1)
+    target.write_text(target.read_text().replace("aten::zeros", "aten::manual_seed").replace("'[4]'", "'7'"))
+    done = subprocess.run([sys.executable, str(target)], capture_output=True, text=True, check=False)
+    assert "it neither takes nor returns tensors" in done.stderr
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")

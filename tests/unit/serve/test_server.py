@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from rocm_perf.errors import InputError, NotSupportedError
+from rocm_perf.serve.connections import MOST, Connections
 from rocm_perf.serve.server import Serving, serving
 from rocm_perf.serve.wish import Wish
 from tests.unit.serve.sites import ask, ask_until_made, wait_for, write_bundle, write_csv, write_thread_trace
@@ -156,6 +157,46 @@ def test_one_connection_carries_several_requests(server: Serving) -> None:
         assert answer.status == 200
         assert bool(body) == (method == "GET")
     connection.close()
+
+
+def test_connections_that_say_little_keep_nobody_out(folder: Path) -> None:
+    with serving([folder]) as running, ExitStack() as open_ones:
+        parts = urlsplit(running.url)
+        for _ in range(MOST + 16):
+            silent = socket.create_connection((parts.hostname, parts.port or 0), timeout=60)
+            open_ones.enter_context(silent)
+            with suppress(ConnectionError):  # cut already, in favour of a later one
+                silent.sendall(b"GET / HTTP/1.1\r\nX: ")
+        assert ask(running.url).status == 200
+        begun = time.monotonic()
+    assert time.monotonic() - begun < 30  # the server ends beside them
+
+
+def test_a_request_that_trickles_in_is_cut_at_its_deadline(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rocm_perf.serve.server.Connections", lambda: Connections(longest_wait_s=0.5))
+    with serving([folder]) as running:
+        parts = urlsplit(running.url)
+        with socket.create_connection((parts.hostname, parts.port or 0), timeout=60) as slow:
+            slow.sendall(b"GET / HTTP/1.1\r\nX: ")
+            assert is_cut_while_it_talks(slow)
+
+
+def is_cut_while_it_talks(connection: socket.socket) -> bool:
+    """Whether the other end goes away although bytes arrive more often than its limit of silence."""
+    connection.settimeout(0.05)
+    ends = time.monotonic() + 60
+    while time.monotonic() < ends:
+        try:
+            connection.sendall(b"x")
+            if connection.recv(1) == b"":
+                return True
+        except TimeoutError:
+            continue
+        except ConnectionError:
+            return True
+    return False
 
 
 def test_the_list_is_sent_again_only_when_it_has_changed(server: Serving) -> None:
@@ -304,6 +345,17 @@ def test_a_worker_that_dies_takes_nothing_with_it(server: Serving, tmp_path: Pat
         wait_for(lambda: job.is_over)
         assert "killed, probably for lack of memory" in job.error
         assert ask(running.url).status == 200
+
+
+def test_an_analysis_that_never_ends_makes_way_with_its_helpers(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "run")
+    endless = "import subprocess, time; subprocess.Popen(['sleep', '600']); time.sleep(600)"
+    with serving([tmp_path], job_limit_s=0.5) as running:
+        running.workshop.command = (sys.executable, "-c", endless)
+        job = running.workshop.ask(Wish("report", tuple(running.folders.runs)))
+        wait_for(lambda: job.is_over)
+        assert "was ended after 500 ms" in job.error
+        assert "--job-limit" in job.error
 
 
 def test_the_end_stops_analyses_and_leaves_no_file(tmp_path: Path) -> None:

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf.statistics import difference, interval, summary
+from rocm_perf.statistics import difference, interval, one_more, summary
 from rocm_perf.statistics.ranks import median_place, shift_place
 from rocm_perf.statistics.student import t_quantile
 
 TIMES = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=12)
 PROCESSES = st.lists(TIMES, min_size=2, max_size=8)
+ENOUGH = st.lists(TIMES, min_size=3, max_size=8)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_the_interval_holds_the_median_of_medians(processes: list[list[float]]) 
     assert bounds.high >= centre * (1 - 1e-9)
 
 
-@given(PROCESSES, PROCESSES, st.floats(0.01, 100))
+@given(ENOUGH, ENOUGH, st.floats(0.01, 100))
 def test_a_ratio_lies_in_its_interval_and_follows_the_scale(
     base: list[list[float]], new: list[list[float]], scale: float
 ) -> None:
@@ -101,11 +102,28 @@ def test_one_process_a_side_speaks_of_itself_alone() -> None:
     assert interval([[1.0] * 9]) is None
 
 
-def test_a_side_of_one_process_is_judged_by_the_spread_of_the_other() -> None:
-    bounds = difference([[1.0]], [[1.0], [1.1], [1.05]]).interval
+@pytest.mark.parametrize(("base", "new"), [(1, 2), (1, 5), (1, 38), (2, 2), (2, 3), (2, 7)])
+def test_too_few_processes_show_no_difference_however_large(base: int, new: int) -> None:
+    """With two modes, 2 against 2 would be called different in one of eight cases, 1 against 2 in one of four."""
+    slow, fast = ([[centre + i / 1000] for i in range(count)] for centre, count in ((10.0, base), (5.0, new)))
+    for one, other in ((slow, fast), (fast, slow)):
+        measured = difference(one, other)
+        assert (measured.interval, measured.verdict) == (None, "no difference shown")
+    assert difference(slow, fast).ratio == pytest.approx(0.5, rel=0.01)
+
+
+@pytest.mark.parametrize(("base", "new"), [(3, 3), (3, 4), (2, 8), (1, 39)])
+def test_as_few_processes_as_show_a_large_difference(base: int, new: int) -> None:
+    slow, fast = ([[centre + i / 1000] for i in range(count)] for centre, count in ((10.0, base), (5.0, new)))
+    assert difference(slow, fast).verdict == "better"
+    assert difference(fast, slow).verdict == "worse"
+
+
+def test_one_more_time_is_judged_by_the_spread_of_those_before() -> None:
+    bounds = one_more([1.0, 1.1, 1.05], 1.0).interval
     assert bounds is not None
-    assert bounds.scope == "over processes"
     assert bounds.low < 1 < bounds.high
+    assert one_more([1.0, 1.001, 1.002], 1.1).verdict == "worse"
 
 
 def test_a_process_without_samples_is_an_error() -> None:
@@ -120,8 +138,8 @@ def test_a_summary_is_what_it_says() -> None:
 
 
 def test_an_interval_that_is_wider_than_any_number() -> None:
-    """Two processes against one, judged as strictly as one of a thousand comparisons is."""
-    measured = difference([[1.0], [1.5]], [[1.0]], level=1 - 0.05 / 1000)
+    """Two times that differ by half and one more, judged as strictly as one of a million comparisons is."""
+    measured = one_more([1.0, 1.5], 1.0, level=1 - 1e-6)
     assert measured.interval
     assert measured.interval.high == pytest.approx(sys.float_info.max)
     assert measured.verdict == "no difference shown"

@@ -18,17 +18,19 @@ def application(run: RunInfo) -> str:
     return "" if run.tool == SIMULATOR else run.command or _ANY
 
 
-def would_tell_more(measured: Collection[str], device: Device, app: str = _ANY) -> tuple[str, ...]:
-    """Commands that would measure more, the most informative first."""
+def would_tell_more(
+    measured: Collection[str], device: Device, app: str = _ANY, *, counters: bool = True
+) -> tuple[str, ...]:
+    """Commands that would measure more, the most informative first. `counters`: whether they can be had."""
     if is_nvidia(device.gfx):
-        complete = {"compute_share", "memory_share", "occupancy"} <= set(measured)
+        complete = {"compute_share", "memory_share", "occupancy"} <= set(measured) or not counters
         return () if complete else (f"rocm-perf profile --counters full_profile -- {app or _ANY}",)
-    return tuple(_on_amd(measured, device, app))
+    return tuple(_on_amd(measured, device, app, counters=counters))
 
 
-def _on_amd(measured: Collection[str], device: Device, app: str) -> Iterator[str]:
+def _on_amd(measured: Collection[str], device: Device, app: str, *, counters: bool) -> Iterator[str]:
     missing = [name for share, name in _SETS.items() if share not in measured]
-    if missing and _works(device, "counters"):
+    if missing and counters and _works(device, "counters"):
         name = missing[0] if len(missing) == 1 else "full_profile"
         plan = f"rocm-perf list-counters --arch {device.gfx or 'GFX'} --plan {name}"
         yield f"rocm-perf profile --counters {name} -- {app}" if app else plan

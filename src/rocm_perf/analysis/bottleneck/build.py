@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
+from rocm_perf.analysis.basis.counters_refused import no_counters_for
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.advice import application, would_tell_more
 from rocm_perf.analysis.bottleneck.grid_bytes import exceeds, grid_byte_evidence
@@ -13,6 +15,7 @@ from rocm_perf.analysis.bottleneck.measurements import (
     counted_metrics,
     of_counters,
     of_intensity,
+    of_misses,
     of_profiler,
     of_roofline,
     of_samples,
@@ -55,7 +58,7 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None, machines: Machines = ()
     tabled = table_evidence(trace)
     traced = {row.kernel: row for row in thread_trace(trace).kernels if row.kernel is not None}
     sampled = {row.kernel: row for row in pc_samples(trace).kernels if row.kernel is not None}
-    app = application(trace.run)
+    advise = partial(would_tell_more, app=application(trace.run), counters=not no_counters_for(trace))
     rows = []
     for point in points.kernels:
         nature = streams(point.kernel)
@@ -71,13 +74,12 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None, machines: Machines = ()
                 *_instruments(point.kernel, traced, sampled),
             )
         )
-        rows.append(bottleneck(point.kernel, measured, known[point.gpu], point, app))
+        rows.append(bottleneck(point.kernel, measured, point, advise(measured, known[point.gpu])))
     listed = {point.kernel for point in points.kernels}
     others = {name: None for name in (*traced, *sampled) if name not in listed}
-    rows += [
-        bottleneck(name, measured_of(_instruments(name, traced, sampled)), known[0], None, app)
-        for name in others
-    ]
+    for name in others:
+        measured = measured_of(_instruments(name, traced, sampled))
+        rows.append(bottleneck(name, measured, None, advise(measured, known[0])))
     return Bottlenecks(tuple(rows), rivals(trace), unavailable=None if rows else NOTHING)
 
 
@@ -116,14 +118,14 @@ def _instruments(
 def measured_of(sources: Iterable[Iterable[Evidence]]) -> dict[str, Evidence]:
     """Measurements by name; a later source measures more directly and replaces an earlier one."""
     measured = {evidence.name: evidence for source in sources for evidence in source}
-    measured.update({evidence.name: evidence for evidence in of_waits(measured)})
+    measured.update({each.name: each for each in (*of_waits(measured), *of_misses(measured))})
     return measured
 
 
 def bottleneck(
-    kernel: str, measured: dict[str, Evidence], device: Device, point: KernelRoofline | None, app: str
+    kernel: str, measured: dict[str, Evidence], point: KernelRoofline | None, more: tuple[str, ...] = ()
 ) -> Bottleneck:
-    """What holds one kernel back, from all that was measured of it. `app`: the program, for commands to run."""
+    """What holds one kernel back, from all that was measured of it. `more`: commands that would measure more."""
     scores = label_scores(measured)
     sure = [score for score in scores if score.enough]
     collective = family(kernel).name == "collective"
@@ -142,7 +144,7 @@ def bottleneck(
         reason=_reason(first, sure, collective),
         scores=scores,
         evidence=tuple(measured.values()),
-        would_tell_more=would_tell_more(measured, device, app),
+        would_tell_more=more,
         suspect=likely[0] if likely else None,
         because=likely[1] if likely else None,
     )

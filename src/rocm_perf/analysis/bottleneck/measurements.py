@@ -27,14 +27,21 @@ _METRICS: dict[str, tuple[str, str, str]] = {
         "waves wait {} of their time to issue an LDS instruction",
     ),
     "lds_utilisation": ("lds_busy", "LDS counters", "the LDS is active {} of the time"),
+    "vmem_per_valu": (
+        "vmem_per_valu",
+        "instruction counters",
+        "for each vector instruction there are {} memory instructions",
+    ),
     "valu_utilisation": ("lanes", "lane counters", "{} of the lanes work in vector instructions"),
     "achieved_occupancy": ("occupancy", "wave counters", "{} of the wave slots are taken on average"),
 }
 _CONFLICTS = "lds_conflict_rate"
+FEW_HITS = 0.3  # of the L2 requests: two of three and more go to device memory
 LITTLE = 1.0  # FLOP/B: every GPU of the catalogue computes several times more for each byte
 _CONFLICT_CYCLES = "lds_conflict_cycles"
 METRICS = frozenset((*_METRICS, _CONFLICTS, _CONFLICT_CYCLES))
-STAND_INS = frozenset({_CONFLICT_CYCLES})  # read where what they stand in for was not counted
+# Read where what they stand in for was not counted: no preset records them for the verdict's sake.
+STAND_INS = frozenset({_CONFLICT_CYCLES, "vmem_per_valu"})
 
 
 def of_roofline(point: KernelRoofline) -> Iterator[Evidence]:
@@ -129,6 +136,10 @@ def of_counters(metrics: Mapping[str, tuple[float, str | None]]) -> Iterator[Evi
         elif metric == _CONFLICT_CYCLES:
             says = f"an LDS instruction loses {value:.2g} cycles to bank conflicts"
             yield Evidence(name=metric, value=value, unit="cycles", says=says, source="LDS conflict counters")
+        elif metric == "vmem_per_valu":
+            name, source, says = _METRICS[metric]
+            text = says.format(f"{value:.2g}")
+            yield Evidence(name=name, value=value, unit="", says=text, source=source, doubt=doubt)
         elif 0 <= value <= 1:
             name, source, says = _METRICS[metric]
             yield Evidence(
@@ -180,6 +191,20 @@ def of_samples(sampled: KernelSamples) -> Iterator[Evidence]:
             unit="",
             says=f"{format_share(lanes)} of the lanes are active in the samples",
             source=source,
+        )
+
+
+def of_misses(measured: Mapping[str, Evidence]) -> Iterator[Evidence]:
+    """Return that few of the requests to the L2 cache hit, where that is so, as a measurement of what misses."""
+    hits = measured.get("l2_hit_rate")
+    if hits is not None and hits.value <= FEW_HITS:
+        yield Evidence(
+            name="few_l2_hits",
+            value=1 - hits.value,
+            unit="",
+            says=f"only {format_share(hits.value)} of the L2 requests hit: the others wait for device memory",
+            source=hits.source,
+            doubt=hits.doubt,
         )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.time.kernel_family import RUNTIME, family
+from rocm_perf.analysis.time.kernel_family import MATRIX_VECTOR, RUNTIME, family
 from rocm_perf.model.results.bottleneck import Evidence
 
 SOURCE = "kind of kernel"
@@ -19,8 +17,6 @@ _STREAMS = {
     "optimiser": "an optimiser step reads and writes each weight once and computes little",
     "quantisation": "a conversion reads and writes each value once and computes little",
 }
-# A product of a matrix and one vector uses each element of the matrix once.
-_MATRIX_VECTOR = re.compile(r"gemv|mat_?vec|mmvq", re.IGNORECASE)
 _RUNTIME = (
     "the runtime copies and fills buffers with it: each dispatch is a hipMemcpy or hipMemset of the program"
 )
@@ -33,6 +29,6 @@ def streams(kernel: str) -> Evidence | None:
     says = _STREAMS.get(kind.name)
     if kind.library == RUNTIME:
         says = _RUNTIME
-    elif _MATRIX_VECTOR.search(short_name(kernel)):
+    elif MATRIX_VECTOR.search(short_name(kernel)):
         says = _ONCE
     return Evidence(name="streams", value=1.0, unit="", says=says, source=SOURCE) if says else None

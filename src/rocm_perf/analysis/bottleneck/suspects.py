@@ -16,6 +16,9 @@ NEAR = 0.35  # of a data-sheet peak, as the roofline has it
 STILL = 0.4  # of the traced cycles, or of the PC samples
 STREAMED = 0.1  # of the memory's peak: what the grid alone implies is the least that is moved
 WAITING = 0.6  # of the time of its waves
+LDS_WAITS = 0.2  # of the time of its waves
+# For each vector instruction: rocprof-compute's vecCopy has 0.2 on MI100 and 0.33 on MI350.
+MEMORY_INSTRUCTIONS = 0.2
 BUSY = 0.5  # of the time: units this busy are the limit
 
 
@@ -23,8 +26,7 @@ def defect(measured: Measured) -> tuple[Label, str] | None:
     """Something that no good kernel has, and the measurement that shows it."""
     if _value(measured, "lds_conflicts") >= CONFLICTS and _value(measured, "lds_busy", 1.0) >= USED:
         return "LDS", "lds_conflicts"
-    computing = max(_value(measured, name) for name in ("compute_share", "matrix_busy", "vector_busy"))
-    if _value(measured, "scratch") >= SPILL_BYTES and computing < BUSY:
+    if _value(measured, "scratch") >= SPILL_BYTES and _computing(measured) < BUSY:
         return "scratch", "scratch"
     if _value(measured, "empty_units") >= EMPTY:
         return "launch/latency", "empty_units"
@@ -33,7 +35,13 @@ def defect(measured: Measured) -> tuple[Label, str] | None:
 
 def suspect(measured: Measured) -> tuple[Label, str] | None:
     """What a kernel is likely held back by, and the measurement that says so."""
-    return defect(measured) or _still(measured) or _near(measured) or _by_nature(measured)
+    return (
+        defect(measured)
+        or _still(measured)
+        or _near(measured)
+        or _by_counters(measured)
+        or _by_nature(measured)
+    )
 
 
 def _still(measured: Measured) -> tuple[Label, str] | None:
@@ -51,6 +59,28 @@ def _near(measured: Measured) -> tuple[Label, str] | None:
     shares: dict[str, Label] = {"compute_share": "compute", "memory_share": "memory bandwidth"}
     most = max(shares, key=lambda name: _value(measured, name))
     return (shares[most], most) if _value(measured, most) >= NEAR else None
+
+
+def _by_counters(measured: Measured) -> tuple[Label, str] | None:
+    """Return what single counters point to in a kernel whose units are not busy and whose waves do wait."""
+    if _computing(measured) >= BUSY:
+        return None
+    if _value(measured, "lds_wait") >= LDS_WAITS:
+        return "LDS", "lds_wait"
+    if _moves_only(measured) or _value(measured, "wait_share", 1.0) < LDS_WAITS:
+        return None
+    if _value(measured, "vmem_per_valu") >= MEMORY_INSTRUCTIONS:
+        return "memory latency", "vmem_per_valu"
+    return ("memory latency", "few_l2_hits") if "few_l2_hits" in measured else None
+
+
+def _computing(measured: Measured) -> float:
+    return max(_value(measured, name) for name in ("compute_share", "matrix_busy", "vector_busy"))
+
+
+def _moves_only(measured: Measured) -> bool:
+    """Return whether memory sets the pace of such a kernel: it uses each value once, so no cache can help it."""
+    return "little_work" in measured or "streams" in measured or _value(measured, "grid_bytes") >= STREAMED
 
 
 def _by_nature(measured: Measured) -> tuple[Label, str] | None:

@@ -6,7 +6,8 @@ import statistics
 from collections.abc import Sequence
 
 from rocm_perf.model.results.comparison import Change, Count
-from rocm_perf.statistics import LEVEL, Difference, difference
+from rocm_perf.statistics import FEWEST_A_SIDE, LEVEL, Difference, difference
+from rocm_perf.units import format_count
 
 ONE_RUN_EACH = "one run each: no interval"
 
@@ -27,7 +28,7 @@ def time_change(base: Sequence[float | None], new: Sequence[float | None], *, co
         verdict=_difference(before, after, strict).verdict if measured else "no difference shown",
         base_runs=before,
         new_runs=after,
-        no_interval=reason,
+        no_interval=reason or (_too_few(before, after) if measured and not measured.interval else None),
     )
 
 
@@ -53,6 +54,11 @@ def _why_no_interval(base: Sequence[float], new: Sequence[float]) -> str | None:
     if min(*base, *new) <= 0:
         return "it takes no time in some of the runs"
     return None
+
+
+def _too_few(base: Sequence[float], new: Sequence[float]) -> str:
+    sides = f"{format_count(len(base), 'run')} against {len(new)}"
+    return f"{sides}: no interval; record {FEWEST_A_SIDE} or more of each side"
 
 
 def _ratio(base: Sequence[float], new: Sequence[float]) -> float | None:

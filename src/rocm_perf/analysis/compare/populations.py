@@ -14,11 +14,13 @@ from rocm_perf.analysis.compare.modules import module_changes, why_no_modules
 from rocm_perf.analysis.compare.notes import notes_on, wall_doubt
 from rocm_perf.analysis.compare.operators import has_operators, operator_changes, why_no_operators
 from rocm_perf.analysis.compare.runs import JudgedRun, Recording, judged_runs
+from rocm_perf.analysis.compare.scorecard import peak_memory, score_changes
 from rocm_perf.analysis.compare.setting import setting_change
 from rocm_perf.analysis.compare.step_kinds import step_changes
 from rocm_perf.analysis.compare.waterfall import waterfall
 from rocm_perf.analysis.verdict.scorecard import kernel_count
 from rocm_perf.model.results.comparison import Change, Comparison, Side
+from rocm_perf.model.results.scorecard import Accuracy
 
 
 def compare(
@@ -27,23 +29,26 @@ def compare(
     labels: tuple[str, str] = ("before", "after"),
     *,
     whole: bool = False,
+    accuracy: Accuracy | None = None,
 ) -> Comparison:
     """What changed from the runs of `base` to those of `new`: in a step of their steady states, or, if the `whole` is
-    wanted or some have no steps, in a run."""
+    wanted or some have no steps, in a run. `accuracy` is what `ab` says of the outputs."""
     runs = judged_runs(base, new, whole=whole)
     sides = _side(labels[0], runs.base), _side(labels[1], runs.new)
     wall = _wall(runs.base, runs.new)
     parts, gpus = waterfall(runs.base, runs.new)
     kernels = kernel_changes(runs.base, runs.new)
     launches = count_change([run.launches for run in runs.base], [run.launches for run in runs.new])
+    unknown, doubt = _no_times(*sides), _window_doubt((*base, *new), runs.per) or wall_doubt(*sides)
+    peak, no_peak, _ = peak_memory(runs)
     return Comparison(
         base=sides[0],
         new=sides[1],
         per=runs.per,
         basis=runs.basis,
         wall=wall,
-        wall_unavailable=_no_times(*sides),
-        wall_doubt=_window_doubt((*base, *new), runs.per) or wall_doubt(*sides),
+        wall_unavailable=unknown,
+        wall_doubt=doubt,
         waterfall=parts,
         gpus=gpus,
         alignment=alignment(runs.base, runs.new, parts) if parts and has_operators(runs) else None,
@@ -58,6 +63,15 @@ def compare(
         findings=finding_changes(runs.base, runs.new, kernels),
         notes=tuple(notes_on(sides, kernels, runs)),
         setting=setting_change(*sides),
+        memory=peak,
+        memory_unavailable=no_peak,
+        scorecard=score_changes(
+            runs,
+            wall=wall,
+            wall_doubt=unknown or doubt,
+            launches=launches,
+            accuracy=accuracy,
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from rocm_perf.analysis.bottleneck.advice import would_tell_more
 from rocm_perf.analysis.bottleneck.build import bottleneck, measured_of
 from rocm_perf.analysis.bottleneck.launch import occupancy_evidence
 from rocm_perf.analysis.bottleneck.measurements import of_intensity, of_roofline
@@ -91,7 +92,7 @@ def counting(
         of_intensity(roofline.point),
         emulated_evidence(counts, resources),
     )
-    lines = line_uses(counted)
+    measured, lines = measured_of(evidence), line_uses(counted)
     return Counting(
         kernel=observed.kernel,
         name=observed.name,
@@ -103,7 +104,9 @@ def counting(
         totals=counts,
         resources=resources,
         roofline=roofline,
-        bottleneck=bottleneck(observed.kernel, measured_of(evidence), device, roofline.point, ""),
+        bottleneck=bottleneck(
+            observed.kernel, measured, roofline.point, would_tell_more(measured, device, "")
+        ),
         findings=count_findings(counts, counted, roofline.bound),
         lines=lines,
         lines_unavailable=None if lines else NO_LINES,

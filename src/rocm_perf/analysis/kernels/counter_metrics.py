@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from rocm_perf.analysis.basis.counters_refused import no_counters_for
 from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.kernels.indicators import indicators
 from rocm_perf.analysis.roofline.counted import metric_tables
 from rocm_perf.analysis.roofline.devices import Device, devices
 from rocm_perf.analysis.time.hotspots import hotspots
@@ -16,11 +18,8 @@ from rocm_perf.arch.metrics import MetricTable, by_kernel
 from rocm_perf.model.results.metrics import KernelMetric, Metrics
 from rocm_perf.model.trace import Trace
 
-NO_COUNTERS = (
-    "no counters were recorded (rocm-perf list-counters --arch GFX --plan memory_bound shows how to)"
-)
-
-
+NO_COUNTERS = "no counters were recorded"
+_SHOWN = "rocm-perf list-counters --arch GFX --plan memory_bound shows how to"
 _FIRST = (
     "dram_gbps",
     "tflops",
@@ -37,7 +36,8 @@ _AMOUNTS = ("B", "FLOP", "OP", "instructions", "waves")  # more work, not better
 def counter_metrics(trace: Trace) -> Metrics:
     """All metrics that the recorded counters give, the kernels with most time first."""
     if not trace.has("counters"):
-        return Metrics((), {}, unavailable=NO_COUNTERS)
+        why = no_counters_for(trace) or _SHOWN
+        return Metrics((), {}, unavailable=f"{NO_COUNTERS} ({why})")
     known = devices(trace)
     tables = metric_tables(trace, known, frozenset(metrics()))
     evaluated = [(device, table) for device, table in zip(known, tables, strict=True) if table is not None]
@@ -54,6 +54,7 @@ def counter_metrics(trace: Trace) -> Metrics:
         tuple(rows),
         {name: why for name, why in missing.items() if name not in valued},
         counters=_used(trace, [table for _, table in evaluated], valued),
+        indicators=indicators(rows, known),
     )
 
 

@@ -8,6 +8,7 @@ from rocm_perf.analysis.memory.growth import BY_STEP
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.memory import Capacity, Fragmentation, GrowingSite, Memory, OutOfMemory
+from rocm_perf.model.results.times import gpu_numbers
 from rocm_perf.units import format_bytes, format_count, format_share
 
 _NEAR = 0.9  # of the capacity
@@ -21,11 +22,12 @@ _SHOWN = 3
 
 def memory_findings(document: Document) -> list[Finding]:
     """What to do about memory, the most urgent first."""
-    memory = document.memory
+    memory, gpu = document.memory, gpu_numbers(document.devices)
+    full = [row for row in memory.capacity if (row.used.value or 0) >= _NEAR]
     return [
         *_failures(memory),
         *_growth(memory),
-        *(_nearly_full(row) for row in memory.capacity if (row.used.value or 0) >= _NEAR),
+        *(_nearly_full(row, gpu(row.node, row.agent_id)) for row in full),
         *(_in_pieces(row) for row in memory.fragmentation if _is_torn(row)),
     ]
 
@@ -101,13 +103,13 @@ def _how_long(memory: Memory, row: GrowingSite, rate: float) -> Iterator[str]:
         yield f"at this rate the GPU is full after {format_count(round(room / rate), 'more step')}"
 
 
-def _nearly_full(row: Capacity) -> Finding:
+def _nearly_full(row: Capacity, gpu: str) -> Finding:
     share = format_share(row.used.value or 0)
     return Finding(
         id="memory-nearly-full",
         severity="warning",
         kind="memory",
-        title=f"GPU {row.agent_id} is nearly full: {share} of its {format_bytes(row.capacity_bytes)} were taken",
+        title=f"{gpu} is nearly full: {share} of its {format_bytes(row.capacity_bytes)} were taken",
         evidence=(f"{format_bytes(row.peak_bytes)} at most ({row.measured})",),
         remedy="A longer input, or a library that needs a workspace, may fail. Make room: activation checkpointing, a "
         "narrower type, a smaller batch or cache.",

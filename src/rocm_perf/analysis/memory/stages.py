@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 import polars as pl
@@ -50,11 +51,12 @@ _SPANS: tuple[tuple[Stage, str], ...] = (
 
 def stage_of(lines: Sequence[str]) -> Stage | None:
     """The stage that the innermost telling frame of a stack belongs to; None where no frame tells."""
-    for line in lines:
-        for stage, pattern in _PATTERNS:
-            if pattern.search(line):
-                return stage
-    return None
+    return next(filter(None, map(_stage_of_frame, lines)), None)
+
+
+@lru_cache(maxsize=1 << 12)  # stacks share most of their frames
+def _stage_of_frame(line: str) -> Stage | None:
+    return next((stage for stage, pattern in _PATTERNS if pattern.search(line)), None)
 
 
 def stages_of_spans(names: pl.Series) -> pl.Series:

@@ -15,7 +15,13 @@ from rocm_perf.analysis.operators.categories import operator_category
 from rocm_perf.analysis.operators.flame import flame
 from rocm_perf.analysis.operators.kernels import kernel_work, sequences
 from rocm_perf.analysis.operators.passes import backward_ns, passes
-from rocm_perf.analysis.operators.shapes import shapes_by_operator, sums
+from rocm_perf.analysis.operators.shapes import (
+    calls_with_work,
+    shapes_by_operator,
+    sums,
+    total_work,
+    work_by_operator,
+)
 from rocm_perf.analysis.operators.tree import OperatorTree, backward_links, has_operators, operator_tree
 from rocm_perf.model.results.operators import (
     KernelSequence,
@@ -125,18 +131,27 @@ def _categories(operators: Iterable[Operator]) -> tuple[OperatorCategory, ...]:
 def _operators(
     trace: Trace, tree: OperatorTree, links: pl.DataFrame, spent_backward: pl.Series | None
 ) -> list[Operator]:
-    shapes, common = shapes_by_operator(trace, tree), sequences(tree)
+    calls = calls_with_work(trace, tree)
+    shapes, common = shapes_by_operator(trace, tree, calls), sequences(tree)
+    work = {row["name"]: row for row in work_by_operator(calls).iter_rows(named=True)}
     backward = {} if spent_backward is None else _backward(tree, links, spent_backward)
     table = tree.operators.group_by("name").agg(*sums(), pl.col("copy_ns").sum(), pl.col("dispatches").sum())
     ordered = table.sort(["gpu_self_ns", "host_self_ns", "name"], descending=[True, True, False])
     return [
-        _operator(row, shapes[row["name"]], common.get(row["name"], ()), backward.get(row["name"]))
+        _operator(
+            row,
+            work[row["name"]],
+            shapes[row["name"]],
+            common.get(row["name"], ()),
+            backward.get(row["name"]),
+        )
         for row in ordered.iter_rows(named=True)
     ]
 
 
 def _operator(
     row: Mapping[str, Any],
+    work: Mapping[str, Any],
     shapes: list[OperatorShape],
     common: tuple[KernelSequence, ...],
     backward: tuple[tuple[str, ...], int] | None,
@@ -144,6 +159,8 @@ def _operator(
     return Operator(
         **row,
         category=operator_category(row["name"]),
+        flops=total_work(work, "flops", [shape.flops for shape in shapes]),
+        bytes=total_work(work, "bytes", [shape.bytes for shape in shapes]),
         backward=backward[0] if backward else (),
         backward_gpu_ns=backward[1] if backward else None,
         shapes=tuple(shapes[:SHAPES]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +21,10 @@ from rocm_perf.model.trace import Trace
 
 _TFLOPS = "FLOPs / gpu_total_ns / 1000"
 _TBYTES = "bytes / gpu_total_ns / 1000"
+_OF_ALL_CALLS = "sum over the calls of the operator; calls inside one another count once"
+_IN_PART = "some of its calls have no formula or no shapes: it is more"
+_WORK = {"flops": "FLOP", "bytes": "B"}  # columns, and the units of their sums
+_DISTINCT = ["signature", "kernel", "step", "routed"]  # what the work of a call depends on
 
 
 def sums() -> list[pl.Expr]:
@@ -35,10 +39,45 @@ def sums() -> list[pl.Expr]:
     ]
 
 
-def shapes_by_operator(trace: Trace, tree: OperatorTree) -> dict[str, list[OperatorShape]]:
+def calls_with_work(trace: Trace, tree: OperatorTree) -> pl.DataFrame:
+    """Return the recorded calls with FLOPs and bytes, worked out once for each distinct set of arguments."""
+    calls = recorded_calls(trace, tree)
+    distinct = calls.group_by(_DISTINCT, maintain_order=True).agg(pl.col(ARGUMENTS).first())
+    works = [operator_work(*row) for row in distinct.select(CALL).iter_rows()]
+    sized = distinct.select(
+        *_DISTINCT,
+        pl.Series("flops", [work.flops.value for work in works], dtype=pl.Float64),
+        pl.Series("bytes", [work.bytes.value for work in works], dtype=pl.Float64),
+    )
+    return calls.join(sized, on=_DISTINCT, how="left", nulls_equal=True, maintain_order="left")
+
+
+def work_by_operator(calls: pl.DataFrame) -> pl.DataFrame:
+    """Return how many calls of each operator count, and of each kind of work its sum and of how many calls it is
+    known."""
+    known = [pl.col(column).count().alias(f"{column}_known") for column in _WORK]
+    return (
+        _counted(calls, "name").group_by("name").agg(pl.len().alias("counted"), pl.col(_WORK).sum(), *known)
+    )
+
+
+def total_work(row: Mapping[str, Any], column: str, reasons: Sequence[Quantity]) -> Quantity:
+    """Return the FLOPs or bytes of all calls of an operator from its row of work_by_operator."""
+    unit, known = _WORK[column], row[f"{column}_known"]
+    if not known:
+        return unavailable(unit, _OF_ALL_CALLS, next(one.unavailable for one in reasons if one.unavailable))
+    inputs = {"calls": known, "sum": row[column]}
+    return Quantity(
+        row[column], unit, _OF_ALL_CALLS, inputs, doubt=None if known == row["counted"] else _IN_PART
+    )
+
+
+def shapes_by_operator(
+    trace: Trace, tree: OperatorTree, calls: pl.DataFrame
+) -> dict[str, list[OperatorShape]]:
     """For each operator the shapes of its calls, those with most time first."""
     # A call inside one of its name but of other arguments has a line, and a total, of its own.
-    operators = recorded_calls(trace, tree).with_columns(is_outermost("shape_id").alias("outermost"))
+    operators = calls.with_columns(is_outermost("shape_id").alias("outermost"))
     longest = pl.col("op_id").get(pl.col("gpu_total_ns").arg_max())
     table = (
         operators.group_by("shape_id")
@@ -65,13 +104,14 @@ def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...], highest:
         dtype = short_type(work.dtype) or floating_type(row["shapes"], row["dtypes"])
         tflops = replace(tflops, doubt=_doubts(highest.flops_doubt(tflops.value, dtype), tflops.doubt))
     if tbytes.value is not None:
-        doubt = highest.bytes_doubt(tbytes.value, row["bytes"] / row["calls"])
+        doubt = highest.bytes_doubt(tbytes.value, row["bytes"] / row["counted_calls"])
         tbytes = replace(tbytes, doubt=_doubts(doubt, tbytes.doubt))
     return OperatorShape(
         shapes=_compact(row["shapes"]),
         dtypes=_compact(row["dtypes"]),
         op_id=row["op_id"],
         calls=row["calls"],
+        counted_calls=row["counted_calls"],
         host_self_ns=row["host_self_ns"],
         gpu_self_ns=row["gpu_self_ns"],
         gpu_total_ns=gpu,
@@ -84,25 +124,34 @@ def _shape(row: Mapping[str, Any], kernels: tuple[OperatorKernel, ...], highest:
     )
 
 
-def _work_by_shape(operators: pl.DataFrame) -> pl.DataFrame:
-    """FLOPs and bytes, summed over calls; worked out once for each distinct set of arguments."""
-    on_gpu = pl.col("outermost") & (pl.col("gpu_total_ns") > 0)
-    distinct = operators.group_by("signature", "kernel", "step", "routed", maintain_order=True).agg(
-        pl.col("shape_id", *ARGUMENTS).first(), pl.len().alias("calls"), on_gpu.sum().alias("on_gpu")
-    )
-    works = [operator_work(*row) for row in distinct.select(CALL).iter_rows()]
-    sized = distinct.with_columns(
-        pl.Series("flops", [work.flops.value for work in works], dtype=pl.Float64),
-        pl.Series("bytes", [work.bytes.value for work in works], dtype=pl.Float64),
+def _counted(calls: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Return the calls whose work counts: of those of one kind inside one another the outermost, or, if its work is
+    not known, those inside it."""
+    known = pl.col("flops").is_not_null() & pl.col("bytes").is_not_null()
+    encloses = (pl.col("row").shift(-1).over(kind) < pl.col("behind")).fill_null(False)
+    return calls.filter(known | ~encloses).filter(is_outermost(kind))
+
+
+def _work_by_shape(calls: pl.DataFrame) -> pl.DataFrame:
+    """FLOPs and bytes, summed over the calls that count."""
+    distinct = (
+        _counted(calls, "shape_id")
+        .group_by("shape_id", *_DISTINCT, "flops", "bytes", maintain_order=True)
+        .agg(
+            pl.col(ARGUMENTS).first(),
+            pl.len().alias("counted_calls"),
+            (pl.col("gpu_total_ns") > 0).sum().alias("on_gpu"),
+        )
     )
 
     def total(column: str, times: str) -> pl.Expr:
         known = pl.col(column).is_not_null().all()
         return pl.when(known).then((pl.col(column) * pl.col(times)).sum())
 
-    return sized.group_by("shape_id").agg(
-        total("flops", "calls").alias("flops"),
-        total("bytes", "calls").alias("bytes"),
+    return distinct.group_by("shape_id").agg(
+        pl.col("counted_calls").sum(),
+        total("flops", "counted_calls").alias("flops"),
+        total("bytes", "counted_calls").alias("bytes"),
         total("flops", "on_gpu").alias("flops_on_gpu"),
         total("bytes", "on_gpu").alias("bytes_on_gpu"),
         pl.struct("flops", "bytes").n_unique().alias("variants"),

@@ -30,6 +30,7 @@ NO_POWER = "no power was read (record it with amd-smi, or with a profiler that r
 SINGLE = "power was read once: energy needs readings over time"
 
 _GPU = ["node", "agent_id"]
+_UNKNOWN = -(1 << 63)  # in place of a null agent_id: an as-of join matches no nulls
 _ENERGY = "trapezoid of power_w over time"
 
 
@@ -95,9 +96,12 @@ def _curve(power: pl.DataFrame) -> pl.DataFrame:
 
 
 def _until(curve: pl.DataFrame, points: pl.DataFrame) -> pl.Series:
-    """Joules from the first reading to each point (node, agent_id, time_ns), which lie between first and last."""
-    numbered = points.with_row_index("point").sort("time_ns")
-    known = curve.select(*_GPU, pl.col("time_ns").alias("read_ns"), "time_ns", "value", "slope", "joules")
+    """Return the joules from the first reading to each point (node, agent_id, time_ns) between first and last."""
+    named = pl.col("agent_id").fill_null(_UNKNOWN)
+    numbered = points.with_columns(named).with_row_index("point").sort("time_ns")
+    known = curve.select(
+        "node", named, pl.col("time_ns").alias("read_ns"), "time_ns", "value", "slope", "joules"
+    )
     placed = numbered.join_asof(
         known.sort("time_ns", maintain_order=True),
         on="time_ns",
@@ -130,8 +134,11 @@ def _matched(trace: Trace, curve: pl.DataFrame) -> pl.DataFrame:
 
 
 def sensors_of_gpus(trace: Trace, readings: pl.DataFrame) -> pl.DataFrame:
-    """The GPUs that ran kernels (node, agent_id) with the agent_id of their readings as `sensor`: the same number, the
-    number among the GPUs, or, with one GPU on either side, that one."""
+    """Return the GPUs that ran kernels (node, agent_id) with the agent_id of their readings as `sensor`.
+
+    It is the same number, the number among the GPUs, or, with one GPU on either side, that one. A kernel or a reading
+    of an unknown GPU has only the last way.
+    """
     sensors = set(readings.select(_GPU).iter_rows())
     used = list(timed_dispatches(trace).select(_GPU).unique(maintain_order=True).iter_rows())
     logical = {
@@ -143,10 +150,10 @@ def sensors_of_gpus(trace: Trace, readings: pl.DataFrame) -> pl.DataFrame:
     pairs = []
     for node, agent in used:
         on_node = [sensor for other, sensor in sensors if other == node]
-        if (node, agent) in sensors:
-            pairs.append((node, agent, agent))
-        elif (node, logical.get((node, agent))) in sensors:
-            pairs.append((node, agent, logical[node, agent]))
+        numbers = (agent, logical.get((node, agent)))
+        same = next((number for number in numbers if number is not None and (node, number) in sensors), None)
+        if same is not None:
+            pairs.append((node, agent, same))
         elif len(on_node) == 1 and sum(other == node for other, _ in used) == 1:
             pairs.append((node, agent, on_node[0]))
     schema = {"node": pl.Int32, "agent_id": pl.Int64, "sensor": pl.Int64}

@@ -15,7 +15,7 @@ from rocm_perf.analysis.idle.sync import waiting
 from rocm_perf.analysis.phases.coverage import coverage
 from rocm_perf.analysis.reduction.stretches import activity
 from rocm_perf.analysis.reduction.tables import GATHERED, Tables, frame, machine_number, nothing
-from rocm_perf.analysis.time.busy import device_times, node_spans, queue_times
+from rocm_perf.analysis.time.busy import device_times, node_spans, queue_times, users_of_gpus
 from rocm_perf.analysis.time.families import family_totals
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.time.totals import call_totals, copy_totals, domain_totals
@@ -117,8 +117,10 @@ def _machines(trace: Trace) -> pl.DataFrame:
 
 
 def _gpus(trace: Trace) -> Iterator[Row]:
+    ranks = users_of_gpus(trace)
     for level, times in (("gpu", device_times(trace)), ("queue", queue_times(trace))):
-        yield from ({**asdict(row), "level": level} for row in times)
+        for row in times:
+            yield {**asdict(row), "level": level, "rank": ranks.get((row.node, row.agent_id))}
 
 
 def _idle_calls(idle: Gaps) -> Iterator[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 from msgspec.structs import replace
@@ -15,7 +16,14 @@ from rocm_perf.analysis.time.hotspots import Grouping
 from rocm_perf.analysis.time.totals import copies_of, domains_of
 from rocm_perf.model.quantity import ratio
 from rocm_perf.model.results.kernels import AttentionByHand, AttentionProduct, Families
-from rocm_perf.model.results.times import CopyTotal, DeviceTime, DomainTotal, Hotspot, Hotspots
+from rocm_perf.model.results.times import (
+    CopyTotal,
+    DeviceTime,
+    DomainTotal,
+    Hotspot,
+    Hotspots,
+    gpu_number,
+)
 
 
 def nodes_of(machines: pl.DataFrame) -> dict[int, int]:
@@ -39,6 +47,12 @@ def device_times(gpus: pl.DataFrame, level: str, nodes: Mapping[int, int]) -> tu
     rows = (
         gpus.filter(pl.col("level") == level).drop("level").sort("node", "agent_id", "queue_id", "stream_id")
     )
+    if rows["rank"].drop_nulls().n_unique() > 1:
+        rows = rows.with_columns(
+            pl.struct("name", "agent_id", "rank").map_elements(_with_rank, pl.String).alias("name")
+        )
+    else:
+        rows = rows.with_columns(rank=pl.lit(None, pl.Int64))
     times = [
         DeviceTime(
             **{**row, "node": nodes[row["node"]]},
@@ -47,6 +61,12 @@ def device_times(gpus: pl.DataFrame, level: str, nodes: Mapping[int, int]) -> tu
         for row in rows.iter_rows(named=True)
     ]
     return tuple(sorted(times, key=lambda row: -row.busy_ns))
+
+
+def _with_rank(row: Mapping[str, Any]) -> str:
+    """Return the name of a GPU with the rank that used it behind its number."""
+    number = gpu_number(row["agent_id"], None)
+    return gpu_number(row["agent_id"], row["rank"]) + str(row["name"]).removeprefix(number)
 
 
 def shared_gpus(gpus: pl.DataFrame, nodes: Mapping[int, int]) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 import polars as pl
 
+from rocm_perf.analysis.basis.counters_refused import no_counters_for
 from rocm_perf.analysis.basis.passes import dispatches_by_kernel
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.whole import whole_of
@@ -45,10 +46,11 @@ FORMULAS = {
     "latency below that, if all of its work was counted",
 }
 NO_KERNELS = "the recording holds no dispatches"
-NO_WORK = (
-    "neither counters nor operators with shapes were recorded (rocm-perf list-counters --arch GFX --plan full_profile "
-    "says how to record counters; torch.profiler with record_shapes=True records shapes; rocm-perf count SNAP --json, "
-    "saved beside the recording, counts a captured kernel without a GPU)"
+NO_WORK = "neither counters nor operators with shapes were recorded"
+_COUNTERS_SHOWN = "rocm-perf list-counters --arch GFX --plan full_profile says how to record counters; "
+_OTHER_WORK = (
+    "torch.profiler with record_shapes=True records shapes; rocm-perf count SNAP --json, saved beside the recording, "
+    "counts a captured kernel without a GPU"
 )
 NO_OPERATOR = "it was launched by no operator that is recorded"
 EVIDENCE = frozenset((OCCUPANCY, "wait_share", "issue_wait_share"))
@@ -155,7 +157,9 @@ def _why_not(metric: str, recording: _Recording, place: int, by_shapes: str | No
         return why_not(table, metric)
     if recording.trace.has("counters") and device.chip is None:
         return device.reason
-    return by_shapes or (NO_OPERATOR if has_operators(whole_of(recording.trace)) else NO_WORK)
+    if by_shapes or has_operators(whole_of(recording.trace)):
+        return by_shapes or NO_OPERATOR
+    return f"{NO_WORK} ({'' if no_counters_for(recording.trace) else _COUNTERS_SHOWN}{_OTHER_WORK})"
 
 
 def _calls(recording: _Recording, work: Work) -> dict[Key, tuple[int, int]]:

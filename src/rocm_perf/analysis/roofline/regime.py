@@ -52,7 +52,7 @@ def verdict(percents: Sequence[Percent], missing: Sequence[str], analytical: boo
     if missing:
         return Verdict(binding, "unknown", f"at least {shown}; {'; '.join(missing)}")
     if analytical:
-        why = "it waits, or it moves and computes more than its operator needs: counters would tell"
+        why = "it waits, or it moves and computes more than its operator needs"
         return Verdict(binding, "unknown", f"{shown} for the work that its shapes need: {why}")
     low = ", ".join(f"{percent.value:.3g} % of {percent.position}" for percent in percents)
     return Verdict(binding, "latency", f"{low}: near no ceiling")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import union_ns
@@ -11,7 +13,7 @@ from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, time
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.model.quantity import ratio
 from rocm_perf.model.results.contents import Agent
-from rocm_perf.model.results.times import DeviceTime
+from rocm_perf.model.results.times import DeviceTime, gpu_number
 from rocm_perf.model.trace import Trace
 
 FORMULAS = {
@@ -90,8 +92,8 @@ def _times(trace: Trace, by: list[str]) -> tuple[DeviceTime, ...]:
     both = lasting(both, trace, by)
     table = both.join(_named(union_ns(kernels, by), "kernel", by), on=by, how="left", nulls_equal=True)
     table = table.join(_named(union_ns(copies, by), "copy", by), on=by, how="left", nulls_equal=True)
-    names = agent_names(trace)
-    rows = [_row(row, names) for row in table.sort(by, nulls_last=True).iter_rows(named=True)]
+    names, ranks = agent_names(trace), ranks_of_gpus(trace)
+    rows = [_row(row, names, ranks) for row in table.sort(by, nulls_last=True).iter_rows(named=True)]
     return tuple(sorted(rows, key=lambda row: -row.busy_ns))
 
 
@@ -117,16 +119,21 @@ def _named(table: pl.DataFrame, kind: str, by: list[str]) -> pl.DataFrame:
     return table.select(*by, pl.col("union_ns").alias(f"{kind}_ns"), pl.col("count").alias(f"{kind}_count"))
 
 
-def _row(row: dict[str, int | None], names: dict[tuple[int | None, int | None], str]) -> DeviceTime:
+def _row(
+    row: dict[str, int | None],
+    names: Mapping[tuple[int | None, int | None], str],
+    ranks: Mapping[tuple[int | None, int | None], int],
+) -> DeviceTime:
     busy = row["union_ns"] or 0
     window = (row["last_ns"] or 0) - (row["first_ns"] or 0)
     agent = row["agent_id"]
+    rank = ranks.get((row["node"], agent))
     return DeviceTime(
         node=row["node"] or 0,
         agent_id=agent,
         queue_id=row.get("queue_id"),
         stream_id=row.get("stream_id"),
-        name=names.get((row["node"], agent), "GPU" if agent is None else f"GPU {agent}"),
+        name=names.get((row["node"], agent), gpu_number(agent, rank)),
         dispatches=row["kernel_count"] or 0,
         copies=row["copy_count"] or 0,
         window_ns=window,
@@ -135,15 +142,33 @@ def _row(row: dict[str, int | None], names: dict[tuple[int | None, int | None], 
         copy_ns=row["copy_ns"] or 0,
         idle_ns=window - busy,
         busy=ratio(busy, window, "busy_ns / window_ns", "busy_ns", "window_ns"),
+        rank=rank,
     )
+
+
+@once_per_trace
+def ranks_of_gpus(trace: Trace) -> dict[tuple[int | None, int | None], int]:
+    """Return the rank that used each GPU, by node and agent, where several ranks are recorded and one alone used it."""
+    users = users_of_gpus(trace)
+    return users if len(set(users.values())) > 1 else {}
+
+
+def users_of_gpus(trace: Trace) -> dict[tuple[int | None, int | None], int]:
+    """Return the rank that used each GPU, by node and agent, where one alone did."""
+    used = trace.lazy("dispatches").select("node", "agent_id", "rank").drop_nulls("rank").unique().collect()
+    alone = used.filter(pl.struct("node", "agent_id").is_unique())
+    return {(node, agent): rank for node, agent, rank in alone.iter_rows()}
 
 
 def agent_names(trace: Trace) -> dict[tuple[int | None, int | None], str]:
     """What each GPU that the recording describes is called, by node and agent."""
     agents = trace.table("agents").select("node", "agent_id", "gfx", "name")
+    ranks = ranks_of_gpus(trace)
     return {
         (node, agent): " ".join(
-            word for word in (f"GPU {agent}", name or "", f"({gfx})" if gfx else "") if word
+            word
+            for word in (gpu_number(agent, ranks.get((node, agent))), name or "", f"({gfx})" if gfx else "")
+            if word
         )
         for node, agent, gfx, name in agents.iter_rows()
     }

@@ -17,6 +17,8 @@ from rocm_perf.once import once
 
 OTHER = Family("other", "")
 RUNTIME = "ROCm runtime"  # copies and fills that the program asked for as such
+# A product of a matrix and one vector uses each element of the matrix once.
+MATRIX_VECTOR = re.compile(r"gemv|mat_?vec|mmvq", re.IGNORECASE)
 CONVERSION = Family("copy", "MIOpen, cuDNN")  # of layouts and types, around kernels of these libraries
 
 

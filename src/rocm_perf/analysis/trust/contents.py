@@ -23,8 +23,11 @@ def table_rows(trace: Trace) -> dict[str, int]:
 
 
 def excerpts(trace: Trace) -> tuple[Excerpt, ...]:
-    """One excerpt for each such table that has rows."""
-    return tuple(make(trace) for table, make in _MAKERS.items() if trace.has(table))
+    """One excerpt for each such table that has rows; of operators only where no GPU worked for them."""
+    shown = (
+        table for table in _MAKERS if trace.has(table) and (table != "ops" or not trace.has("dispatches"))
+    )
+    return tuple(_MAKERS[table](trace) for table in shown)
 
 
 def _counters(trace: Trace) -> Excerpt:
@@ -162,6 +165,18 @@ def _ranges(trace: Trace) -> Excerpt:
     return _excerpt("ranges", "Ranges", rows.sort(["total_ns", "name"], descending=[True, False]))
 
 
+def _ops(trace: Trace) -> Excerpt:
+    length = pl.col("end_ns") - pl.col("start_ns")
+    rows = (
+        trace.lazy("ops")
+        .filter(pl.col("category") == "operator")
+        .group_by("name")
+        .agg(pl.len().alias("calls"), length.sum().alias("total_ns"), length.median().alias("median_ns"))
+        .sort(["total_ns", "name"], descending=[True, False])
+    )
+    return _excerpt("ops", "Operators on the host", rows.collect())
+
+
 def _kernels(trace: Trace) -> Excerpt:
     rows = trace.table("kernels").select("kernel", "vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes")
     return _excerpt(
@@ -194,6 +209,7 @@ _MAKERS: dict[str, Callable[[Trace], Excerpt]] = {
     "instructions": _instructions,
     "pc_samples": _pc_samples,
     "waves": _waves,
+    "ops": _ops,
     "ranges": _ranges,
     "samples": _samples,
     "ceilings": _ceilings,

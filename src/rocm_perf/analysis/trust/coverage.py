@@ -170,6 +170,8 @@ def _asked_but_absent(trace: Trace) -> list[Finding]:
     record = trace.run.collection
     if record is not None and record.could_not:  # the record itself says what is missing, and why
         return []
+    if trace.run.tool.startswith("torch.profiler") and trace.has("ops") and not trace.has("api_calls"):
+        return []  # torch ran on the CPU: that is the conclusion, and why
     asked = [domain for domain in trace.run.asked if domain in _UNAVOIDABLE]
     return [
         Finding(

@@ -12,6 +12,7 @@ from rocm_perf.analysis.idle.first_calls import startup_calls
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.analysis.trust.coverage import described
 from rocm_perf.model.calls import COPY_CALL, HOST_CALL, LAUNCH_CALL
+from rocm_perf.model.collection import NO_STEPS, CollectionRecord
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.range_sources import ACCELERATOR
 from rocm_perf.model.results.first_calls import OneOffCall
@@ -22,6 +23,26 @@ _GPU = ("dispatches", "copies", "summaries", "counters", "pc_samples", "instruct
 _MEMORY = ("memory_blocks", "stacks")
 _SHOWN = 3
 _JAX = "jax"  # what its profiler is called
+_TORCH = "torch.profiler"
+_JAX_ON_CPU = (
+    "JAX computed on the CPU: no GPU is in the recording",
+    "If a GPU was meant, python -c 'import jax; print(jax.devices())' says what JAX found: install its plugin for "
+    "ROCm or CUDA, and check JAX_PLATFORMS.",
+)
+_ASK_TORCH = (
+    "python -c 'import torch; print(torch.__version__, torch.cuda.is_available())' says what torch was built for, and "
+    "whether it finds a GPU."
+)
+_ELSEWHERE = "Record it on a machine with a GPU (rocm-perf doctor shows what this one has)."
+_DRIVER = (
+    "Load the GPU's driver, or let this container and user see its device (rocm-perf doctor says what lacks)."
+)
+_PLATFORMS = {"AMD": "ROCm", "NVIDIA": "CUDA"}
+# Of torch's own wheels, the one for each release of ROCm and CUDA; the first where the release is not known.
+_WHEELS = {
+    "AMD": {"7.2": "rocm7.2", "7.1": "rocm7.1", "7.0": "rocm7.0", "6.4": "rocm6.4", "6.3": "rocm6.3"},
+    "NVIDIA": {"12.8": "cu128", "13.0": "cu130", "12.6": "cu126"},
+}
 _MOST = 0.5  # of the time inside calls
 _LARGE = 0.2  # of the wall
 # Calls that ask about devices or register code, and set nothing in motion.
@@ -45,7 +66,7 @@ def host_only(trace: Trace) -> Finding | None:
         return _on_the_cpu(trace) or _unreadable(trace) or _nothing(trace)
     name = pl.col("name").str
     if not calls.filter(~name.contains(_QUERY)).height:
-        return _unreadable(trace) or _queries(calls)
+        return _on_the_cpu(trace) or _unreadable(trace) or _queries(calls)
     return _start_up(trace, calls) or _no_kernels(calls)
 
 
@@ -71,6 +92,8 @@ def _nothing(trace: Trace) -> Finding:
         for table in trace
         if table not in _ABOUT
     ]
+    if not held and (known := _reason_of_record(trace)) is not None:
+        return known
     listed = f"it holds {', '.join(held)}, and neither GPU work nor calls of a GPU runtime"
     return Finding(
         id="nothing-recorded",
@@ -83,30 +106,94 @@ def _nothing(trace: Trace) -> Finding:
     )
 
 
-def _on_the_cpu(trace: Trace) -> Finding | None:
-    """What JAX computed without a GPU: its operations ran on the threads that are recorded."""
-    length = (pl.col("end_ns") - pl.col("start_ns")).sum()
-    of_xla = (pl.col("category") == "operator") & pl.col("op_id").is_not_null()
-    ops = trace.lazy("ops").filter(of_xla).group_by("name").agg(length.alias("ns"), pl.len().alias("calls"))
-    longest = ops.sort("ns", "name", descending=[True, False]).collect()
-    if not trace.run.tool.startswith(_JAX) or not longest.height:
+def _reason_of_record(trace: Trace) -> Finding | None:
+    """Return the finding for a schedule that recorded nothing because it saw too few steps."""
+    record = trace.run.collection
+    reasons = [done.explanation for done in record.passes if NO_STEPS in done.explanation] if record else []
+    if not reasons:
         return None
-    shown = (
+    return Finding(
+        id="no-steps",
+        severity="error",
+        kind="cannot-tell",
+        title="Nothing was recorded: the schedule counts steps, and too few were seen",
+        evidence=(reasons[0],),
+        remedy="Name the function that makes one step: --step FUNCTION (or --step MODULE:FUNCTION) counts its calls. "
+        "Without it, a step is one of the first optimizer or, where there is none, a call of the outermost nn.Module. "
+        "Without --torch-wait, --torch-warmup and --torch-active all of the program is recorded.",
+    )
+
+
+def _on_the_cpu(trace: Trace) -> Finding | None:
+    """Return the finding for a framework that ran on the CPU, with the operators that took longest."""
+    is_jax = trace.run.tool.startswith(_JAX)
+    if not is_jax and not trace.run.tool.startswith(_TORCH):
+        return None
+    length = (pl.col("end_ns") - pl.col("start_ns")).sum()
+    counted = (pl.col("category") == "operator") & pl.col("op_id").is_not_null()
+    ops = trace.lazy("ops").filter(counted).group_by("name").agg(length.alias("ns"), pl.len().alias("calls"))
+    longest = ops.sort("ns", "name", descending=[True, False]).collect()
+    if not longest.height:
+        return None
+    shown = ", ".join(
         f"{name} {format_ns(ns)} in {format_count(calls, 'call')}"
         for name, ns, calls in longest.head(_SHOWN).iter_rows()
     )
+    nouns = ("operation", "operations") if is_jax else ("operator call", "operator calls")
+    summed = f", {format_ns(int(longest['ns'].sum()))} summed" if is_jax else ""  # torch's lie in one another
+    title, remedy = _JAX_ON_CPU if is_jax else _why_on_cpu(trace.run.collection)
+    count = format_count(int(longest["calls"].sum()), *nouns)
     return Finding(
         id="ran-on-cpu",
         severity="warning",
         kind="cannot-tell",
-        title="JAX computed on the CPU: no GPU is in the recording",
-        evidence=(
-            f"{format_count(int(longest['calls'].sum()), 'operation')} on threads of the CPU, "
-            f"{format_ns(int(longest['ns'].sum()))} summed: {', '.join(shown)}",
-        ),
-        remedy="If a GPU was meant, python -c 'import jax; print(jax.devices())' says what JAX found: install its "
-        "plugin for ROCm or CUDA, and check JAX_PLATFORMS. --show operators lists what ran.",
+        title=title,
+        evidence=(f"{count} on threads of the CPU{summed}: {shown}",),
+        remedy=f"{remedy} --show operators lists what ran.",
     )
+
+
+def _why_on_cpu(record: CollectionRecord | None) -> tuple[str, str]:
+    """Return why torch ran on the CPU, by the record of the machine, and what to do."""
+    machine = record.machine if record else {}
+    gpus, version = machine.get("gpus"), machine.get("torch", "")
+    platform = machine.get("torch_platform", "")
+    is_for_cpu = platform == "CPU"
+    named = f"torch {version} is built for {'the CPU alone' if is_for_cpu else platform}"
+    if not platform:
+        return "torch ran on the CPU: no work of a GPU was recorded", _ASK_TORCH
+    if not gpus:
+        hidden = machine.get("hidden_gpus")
+        lacking = (
+            f"no driver shows the GPU of this machine ({hidden})" if hidden else "this machine has no GPU"
+        )
+        remedy = _DRIVER if hidden else _ELSEWHERE
+        if is_for_cpu:
+            wheels = f"{_wheel('AMD', '')} (NVIDIA: whl/{_newest('NVIDIA')})"
+            return f"torch ran on the CPU: {lacking}, and {named}", f"{remedy} There: {wheels}."
+        return f"torch ran on the CPU: {lacking}", remedy
+    vendor = machine.get("vendor", "NVIDIA")
+    if not platform.startswith(_PLATFORMS[vendor]):
+        release = machine.get("rocm" if vendor == "AMD" else "cuda", "")
+        return (
+            f"torch ran on the CPU: {named}, and this machine has {gpus}",
+            f"Install the wheel for {_PLATFORMS[vendor]}: {_wheel(vendor, release)}.",
+        )
+    return (
+        f"torch ran on the CPU: the program did not use {gpus}",
+        'Move the model and its inputs to the GPU: .to("cuda"), which is what ROCm\'s torch calls it as well. '
+        + _ASK_TORCH,
+    )
+
+
+def _newest(vendor: str) -> str:
+    return next(iter(_WHEELS[vendor].values()))
+
+
+def _wheel(vendor: str, release: str) -> str:
+    """The command that installs torch for the GPUs of a vendor: the wheel of the machine's release if there is one."""
+    tag = _WHEELS[vendor].get(".".join(release.split(".")[:2]), _newest(vendor))
+    return f"pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/{tag}"
 
 
 def _on_another_device(trace: Trace) -> Finding | None:

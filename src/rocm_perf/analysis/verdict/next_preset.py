@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rocm_perf.analysis.basis.counters_refused import counters_refused
 from rocm_perf.model.document import Document
 from rocm_perf.units import format_share
 
@@ -13,6 +14,7 @@ _BY_KIND = {
     "communication": ("communication", "the GPU waits for collectives"),
     "copies": ("memory", "copies recur in every step"),
 }
+_COUNTING = ("compute", "memory")  # presets whose counters are what they are for
 _BY_LABEL = {"compute": "compute", "LDS": "compute", "divergence": "compute", "occupancy": "compute"}
 
 
@@ -24,7 +26,15 @@ class Worth(NamedTuple):
 
 
 def next_preset(document: Document) -> Worth | None:
-    """None where no kernel was recorded, or counters are here already."""
+    """None where no kernel was recorded, counters are here already, or all that is left is counters that cannot be."""
+    worth = _worth(document)
+    if worth is None or worth.preset not in _COUNTING:
+        return worth
+    refused = counters_refused(document.run, (agent.gfx for agent in document.agents))
+    return None if refused else worth
+
+
+def _worth(document: Document) -> Worth | None:
     if not document.hotspots.rows or document.tables.get("counters"):
         return None
     for finding in document.findings[:1]:

@@ -31,16 +31,7 @@ def written(version: Version) -> str:
 
 def method_refusal(gfx: str, method: str, rocm: Version) -> str:
     """Why a way of looking does not work on this chip with this release; empty where it does or may."""
-    known = _method(gfx, method)
-    if known is None:
-        return ""
-    if known.works == "no":
-        return f"not on {gfx}: {known.reason}" if known.reason else f"not on {gfx}"
-    if rocm and known.since and version_of(known.since) > rocm:
-        return f"{gfx} has it from ROCm {known.since} on, and this is {written(rocm)}"
-    if rocm and known.until and version_of(known.until)[:2] < rocm:
-        return f"{gfx} had it until ROCm {known.until}, and this is {written(rocm)}"
-    return ""
+    return catalog.method_refusal(gfx, method, written(rocm))
 
 
 def method_doubt(gfx: str, method: str) -> str:

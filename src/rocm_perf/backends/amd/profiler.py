@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from rocm_perf.backends.amd.chips import first_gfx, method_refusal, release, written
 from rocm_perf.backends.amd.counter_passes import Names, counter_passes
-from rocm_perf.backends.base import CounterPasses, Profiler
+from rocm_perf.backends.base import CounterPasses, Profiler, Wish
 from rocm_perf.backends.machine import Machine, Version
 
 NO_GPU = "no AMD GPU was found"
@@ -37,3 +37,22 @@ class AmdProfiler(Profiler):
 def _other_gpus(machine: Machine, gfx: str) -> tuple[str, ...]:
     others = sorted({gpu.gfx.partition(":")[0] for gpu in machine.gpus if gpu.vendor == "AMD"} - {gfx})
     return (f"counters are those of {gfx}; {', '.join(others)} may lack some of them",) if others else ()
+
+
+class AmdTracer(AmdProfiler):
+    """A tool that records traces alone, and only where the user asks for it."""
+
+    only_asked = True
+    probe_counter = ""
+
+    def refusal(self, wish: Wish, machine: Machine) -> str:
+        if wish.counters:
+            return f"{self.name} is not used for counters here (rocprofv3 is)"
+        if wish.pc_sampling is not None:
+            return f"{self.name} does not sample program counters of the GPU"
+        if wish.att:
+            return "only rocprofv3 records thread traces"
+        if not self.watches(machine):
+            return NO_GPU
+        found = machine.tools.get(self.tool)
+        return "it is not on this machine" if found is None else found.problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rocm_perf.backends.amd.profiler import NO_GPU, AmdProfiler
+from rocm_perf.backends.amd.profiler import AmdTracer
 from rocm_perf.backends.base import Command, Domain, Wish
 from rocm_perf.backends.machine import Machine
 from rocm_perf.backends.tools import Program
@@ -23,28 +23,15 @@ _DOMAINS: dict[Domain, str] = {
 }
 
 
-class RocprofSysProfiler(AmdProfiler):
+class RocprofSysProfiler(AmdTracer):
     """The tracer that starts the program."""
 
     name = tool = "rocprof-sys"
+    other_names: tuple[str, ...] = ("omnitrace", "omnitrace-run", "rocprof-sys-run")
     programs = (Program("rocprof-sys", files=("rocprof-sys-run", "omnitrace-run", "omnitrace")),)
     why = "you asked for it"
     offers = "timeline for Perfetto"
     domains = tuple(_DOMAINS)
-    only_asked = True
-    probe_counter = ""
-
-    def refusal(self, wish: Wish, machine: Machine) -> str:
-        if wish.counters:
-            return f"{self.name} is not used for counters here (rocprofv3 is)"
-        if wish.pc_sampling is not None:
-            return f"{self.name} does not sample program counters of the GPU"
-        if wish.att:
-            return "only rocprofv3 records thread traces"
-        if not self.watches(machine):
-            return NO_GPU
-        found = machine.tools.get(self.tool)
-        return "it is not on this machine" if found is None else found.problem
 
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
         """Everything is said by variables: their names have outlived those of the options."""
@@ -71,5 +58,6 @@ class RocprofSysPythonProfiler(RocprofSysProfiler):
     """The tracer for Python programs, which also names their functions."""
 
     name = tool = "rocprof-sys-python"
+    other_names = ("omnitrace-python",)
     programs = (Program("rocprof-sys-python", files=("rocprof-sys-python", "omnitrace-python"), asked=()),)
     python_only = True

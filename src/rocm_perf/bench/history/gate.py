@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rocm_perf.bench.history.records import SavedRun
 from rocm_perf.errors import EmptyCaptureError
-from rocm_perf.statistics import Difference, Verdict, difference
+from rocm_perf.statistics import Difference, Verdict, difference, one_more
 from rocm_perf.units import format_count, format_share
 
 FEWEST_PROCESSES = 3
@@ -52,7 +52,7 @@ def judge_session(runs: Sequence[SavedRun], *, last: int) -> str:
             f"{format_count(len(base), 'comparable session')} kept, {FEWEST_RUNS} are the fewest",
             "Run the state before the change with --rocm-perf-save as often.",
         )
-    over_runs = difference([_medians(run) for run in base], [_medians(new)], level=_SESSION_LEVEL)
+    over_runs = one_more([run.result.median_ms for run in base], new.result.median_ms, _SESSION_LEVEL)
     if over_runs.verdict != "worse" or over_runs.interval is None:
         return ""
     return (
@@ -76,9 +76,8 @@ def _comparable(runs: Sequence[SavedRun]) -> tuple[SavedRun, list[SavedRun]]:
 def _judged(new: SavedRun, base: Sequence[SavedRun], threshold: float, source: str) -> Judgement:
     pooled = [times for run in base for times in run.result.times_ms]
     over_processes = difference(pooled, new.result.times_ms)
-    over_runs = (
-        difference([_medians(run) for run in base], [_medians(new)]) if len(base) >= FEWEST_RUNS else None
-    )
+    medians = [run.result.median_ms for run in base]
+    over_runs = one_more(medians, new.result.median_ms) if len(base) >= FEWEST_RUNS else None
     reason = _doubt(over_processes, over_runs, threshold)
     return Judgement(
         new=new,
@@ -139,10 +138,6 @@ def _self_tested(runs: Sequence[SavedRun], sides: int) -> float | None:
         if usable:
             return max(usable, key=lambda test: test.processes_a_side).smallest_shown
     return None
-
-
-def _medians(run: SavedRun) -> list[float]:
-    return [run.result.median_ms]
 
 
 def _refuse_unsound(new: SavedRun) -> None:

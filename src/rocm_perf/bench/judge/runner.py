@@ -20,6 +20,7 @@ from rocm_perf.bench.judge.values import Value
 from rocm_perf.bench.judge.wire import WireError, receive, send
 from rocm_perf.bench.judge.workbench import Terms
 from rocm_perf.bench.target import child_environment
+from rocm_perf.user_program import signal_name
 
 _MODULE = "rocm_perf.bench.judge.runner_process"
 _CPU_OF_PROCESS = 2  # CPUCLOCK_SCHED of the kernel's posix-timers.h; the id of the process is above it
@@ -92,7 +93,7 @@ class RunnerProcess:
         if status is None:
             return "it closed its connection to the judge"
         if status < 0:
-            return f"its process was killed by {signal.Signals(-status).name}"
+            return f"its process was killed by {signal_name(-status)}"
         return f"its process exited with code {status}"
 
 

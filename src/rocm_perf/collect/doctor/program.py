@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from rocm_perf import user_program
 from rocm_perf.backends.machine import Machine
 from rocm_perf.collect.doctor.gpu_libraries import gpu_library
 from rocm_perf.collect.doctor.library_findings import library_findings
@@ -94,7 +95,7 @@ def _notes(ended: Ended, command: tuple[str, ...], *, has_log: bool, is_static: 
     if ended.timed_out:
         yield f"it still ran after {ended.wall_ns / NS_PER_S:.0f} s and was ended (--timeout); it may load more later"
     elif ended.status:
-        yield f"the program ended with {ended.status}: what it would have loaded later is not known"
+        yield f"the program {user_program.failure(ended.status)}: what it would have loaded later is not known"
     if ended.left_behind:
         yield f"it left {format_count(len(ended.left_behind), 'process', 'processes')} running"
 

@@ -17,10 +17,11 @@ import msgspec
 from msgspec.structs import replace
 
 from rocm_perf.backends.base import Wish
+from rocm_perf.backends.profilers import PROFILERS
 from rocm_perf.collect.request.flag_options import add_flags
 from rocm_perf.collect.request.flags import Flags, flags_of, merged
 from rocm_perf.collect.request.launching import Distributed, Kubernetes, Slurm
-from rocm_perf.collect.request.presets import preset, presets
+from rocm_perf.collect.request.presets import ALIASES, preset, presets
 from rocm_perf.collect.request.request import SAMPLED, Sampled, Sampling
 from rocm_perf.collect.request.window import window_of
 from rocm_perf.errors import UsageError
@@ -30,6 +31,13 @@ from rocm_perf.model.window import Window
 _SAMPLERS: dict[str, Sampled] = {"gpu_info_power_profiler": "power", "gpu_info_vram_profiler": "memory"}
 _LIBRARIES = ("rocblas_trace", "hipblaslt_trace", "miopen_trace", "tensile_trace", "rccl_trace")
 _PLAIN = ("rocprofv3", "rocprof")  # alone: what rocprofv3 --runtime-trace records
+# Tools that are profilers of their own: which, and what makes them do as the tool's name says.
+_TRACERS: dict[str, tuple[str, dict[str, str]]] = {
+    "rpd": ("rpd", {}),
+    "rocm_trace_lite": ("rocm-trace-lite", {"RTL_MODE": "lite"}),
+    "rocm_trace_lite_default": ("rocm-trace-lite", {"RTL_MODE": "default"}),
+}
+_CHECKS = {"therock_check": "rocm-perf doctor says which ROCm is here"}  # tools that record nothing
 _RATES = ("POWER_SAMPLING_RATE", "VRAM_SAMPLING_RATE")
 _SAME_NAMES = ("rocprofv3_multi_node.json", "rocprofv3_multinode.json")  # guides spell it in both ways
 _OBEYED = ("env_vars", "tools", "window")  # by `profile`; the other keys are for launchers and containers
@@ -73,6 +81,7 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True):
     """What a configuration asks `profile` for."""
 
     preset: str = ""
+    profiler: str = ""  # empty: the best that is here
     wish: Wish = Wish()
     counters: tuple[str, ...] = ()
     counter_passes: tuple[tuple[str, ...], ...] = ()
@@ -128,14 +137,16 @@ def configured(configuration: Configuration, unused: tuple[str, ...] = ()) -> Co
     """What the tools of a configuration ask for, all in one recording."""
     profilers = [tool for tool in configuration.tools if _known(tool.name) == "profiler"]
     samplers = [tool for tool in configuration.tools if tool.name in _SAMPLERS]
+    tracer = _tracer(configuration.tools, profilers)
     asked = [_flags(tool) for tool in profilers]
-    wish = Wish()
+    wish = Wish(domains=PROFILERS[_TRACERS[tracer.name][0]].domains) if tracer else Wish()
     for flags, _ in asked:
         wish = merged(wish, flags.wish)
-    environment, warnings = _environment(configuration, profilers)
+    environment, warnings = _environment(configuration, [tracer] if tracer else profilers)
     left_out = tuple(notice for _, notices in asked for notice in notices)
     return Configured(
-        preset="+".join(_plain(tool.name) for tool in profilers),
+        preset="+".join(_plain(tool.name) for tool in profilers) or (tracer.name if tracer else ""),
+        profiler=_TRACERS[tracer.name][0] if tracer else "",
         wish=wish,
         counters=tuple(dict.fromkeys(name for flags, _ in asked for name in flags.counters)),
         counter_passes=tuple(group for flags, _ in asked for group in flags.counter_passes),
@@ -143,7 +154,27 @@ def configured(configuration: Configuration, unused: tuple[str, ...] = ()) -> Co
         sampling=_sampling(samplers),
         library_trace=any(tool.name in _LIBRARIES for tool in configuration.tools),
         window=window_of({name.replace("-", "_"): value for name, value in configuration.window.items()}),
-        notices=(*left_out, *warnings, *_unused_keys(unused)),
+        notices=(*left_out, *_checks(configuration.tools), *warnings, *_unused_keys(unused)),
+    )
+
+
+def _tracer(tools: tuple[ToolEntry, ...], profilers: list[ToolEntry]) -> ToolEntry | None:
+    """The tool that is a profiler of its own, if there is one; refused beside another profiler."""
+    tracers = [tool for tool in tools if _known(tool.name) == "tracer"]
+    if len(tracers) + bool(profilers) > 1:
+        names = ", ".join(tool.name for tool in (*tracers, *profilers))
+        raise UsageError("tools: two profilers at once disturb one another", names, "Leave all but one out.")
+    return tracers[0] if tracers else None
+
+
+def _checks(tools: tuple[ToolEntry, ...]) -> tuple[str, ...]:
+    """What is left out because it records nothing, and what to do instead."""
+    own = (tool for tool in tools if tool.name in _TRACERS and tool.cmd.strip())
+    commands = tuple(f"{tool.name}: its cmd is not used; --tool-arg hands it options" for tool in own)
+    return commands + tuple(
+        f"{tool.name} is left out, it records nothing: {_CHECKS[tool.name]}"
+        for tool in tools
+        if tool.name in _CHECKS
     )
 
 
@@ -171,16 +202,21 @@ def _known(name: str) -> str:
         return "sampler"
     if name in _LIBRARIES:
         return "library"
+    if name in _TRACERS:
+        return "tracer"
+    if name in _CHECKS:
+        return "check"
     if _plain(name) in presets():
         return "profiler"
-    names = [*(f"rocprofv3_{each}" for each in presets()), *_PLAIN, *_SAMPLERS, *_LIBRARIES]
+    names = [*(f"rocprofv3_{each}" for each in presets()), *_PLAIN, *_TRACERS, *_SAMPLERS, *_LIBRARIES]
     near = difflib.get_close_matches(name[:60], names, n=1)
     hint = f"the nearest is {near[0]}" if near else ""
     raise UsageError(f"tools: there is no tool {name[:60]!r}", hint, f"Known: {', '.join(names)}.")
 
 
 def _plain(name: str) -> str:
-    return "runtime" if name in _PLAIN else name.removeprefix("rocprofv3_").removeprefix("rocprof_")
+    plain = name.removeprefix("rocprofv3_").removeprefix("rocprof_")
+    return "runtime" if name in _PLAIN else ALIASES.get(plain, plain)
 
 
 def _flags(tool: ToolEntry) -> tuple[Flags, tuple[str, ...]]:
@@ -252,7 +288,7 @@ def _environment(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     given: dict[str, str] = variable_texts(configuration.env_vars)
     for tool in profilers:
-        given |= variable_texts(tool.env_vars)
+        given |= {**_TRACERS.get(tool.name, ("", {}))[1], **variable_texts(tool.env_vars)}
     notices = []
     if level := given.get("RCCL_DEBUG"):
         given.setdefault("NCCL_DEBUG", level)

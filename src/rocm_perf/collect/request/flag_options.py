@@ -16,7 +16,7 @@ _TRACES = {
     ("--memory-copy-trace",): "copies",
     ("--memory-allocation-trace",): "allocations",
     ("--scratch-memory-trace",): "scratch memory",
-    ("--marker-trace",): "roctx ranges",
+    ("--marker-trace", "--roctx-trace"): "roctx ranges",
     ("--rccl-trace",): "collectives",
 }
 

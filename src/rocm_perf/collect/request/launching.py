@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
+from rocm_perf.errors import UsageError
+
 Text = str | int
+Runtime = Literal["docker", "apptainer"]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Distributed(msgspec.Struct, frozen=True, kw_only=True):
     """How the program is launched on several GPUs."""
 
-    launcher: str = ""  # torchrun, mpirun or srun
+    launcher: str = ""  # as `start_of` knows them
     nnodes: Count | None = None
     nproc_per_node: Count | None = None
     backend: str = ""  # the program chooses it
@@ -40,12 +43,16 @@ class Slurm(msgspec.Struct, frozen=True, kw_only=True):
     mem: Text = ""
     gres: str = ""
     job_name: str = ""
+    container_runtime: Runtime = "docker"  # what starts the ranks in an image on the nodes
 
 
 class Secrets(msgspec.Struct, frozen=True, kw_only=True):
     """Secrets that the cluster has already."""
 
     image_pull_secret_names: tuple[str, ...] = ()
+    environment_secret_name: str = (
+        "rocm-perf-env"  # holds the variables that a workload needs of the user's shell
+    )
 
 
 class Kubernetes(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,3 +85,57 @@ class Kubernetes(msgspec.Struct, frozen=True, kw_only=True):
     backoff_limit: int = 0  # a pod that fails is not started again
     active_deadline_seconds: int | None = None
     ttl_seconds_after_finished: int | None = None
+
+
+class Start(NamedTuple):
+    """How the processes of a distributed program come to be."""
+
+    by: Literal[
+        "", "srun", "torchrun", "mpirun", "itself"
+    ]  # itself: one process a node, which starts the others
+    notice: str = ""  # what the user should know who had another launcher in mind
+
+
+_BY_TORCHRUN = "torchrun starts the ranks"
+_STARTS: dict[str, Start] = {
+    "": Start(""),
+    "srun": Start("srun"),
+    "slurm": Start("srun"),
+    "torchrun": Start("torchrun"),
+    "torchtitan": Start("torchrun"),
+    "mpirun": Start("mpirun"),
+    "mpi": Start("mpirun"),
+    "deepspeed": Start(
+        "torchrun",
+        f"distributed.launcher deepspeed: {_BY_TORCHRUN}, with the variables that DeepSpeed reads, and no --local_rank",
+    ),
+    "megatron": Start(
+        "torchrun",
+        f"distributed.launcher megatron: {_BY_TORCHRUN}; TENSOR_MODEL_PARALLEL_SIZE and the like are not set, "
+        "name them in env_vars if the program reads them",
+    ),
+    "vllm": Start("itself", "distributed.launcher vllm: one program a node, which starts its own workers"),
+    "sglang": Start(
+        "itself", "distributed.launcher sglang: one program a node, which starts its own workers"
+    ),
+}
+_STARTS["megatron-lm"] = _STARTS["megatron"]
+_OTHERWISE = {  # launchers that are more than a command line, and what to do instead
+    "sglang-disagg": "Launch prefill, decode and proxy as jobs of their own, each with its own command as APP.",
+    "primus": "Give what Primus' run_pretrain.sh starts as APP, with launcher torchrun.",
+    "slurm-multi": "Put rocm-perf profile before the program in the script, at its srun.",
+    "ray": "Start the cluster yourself, and put rocm-perf profile before the program that drives it.",
+}
+
+
+def start_of(distributed: Distributed | None) -> Start:
+    """Return how the launcher of a configuration starts a program; one that is not a command line is refused."""
+    named = (distributed or Distributed()).launcher.lower().replace("_", "-")
+    if named in _STARTS:
+        return _STARTS[named]
+    if named in _OTHERWISE:
+        why = "it arranges several programs, and rocm-perf starts one"
+        raise UsageError(f"distributed.launcher {named} is not started by rocm-perf", why, _OTHERWISE[named])
+    raise UsageError(
+        f"there is no distributed.launcher {named[:40]!r}", "", f"Known: {', '.join(filter(None, _STARTS))}."
+    )

@@ -16,6 +16,7 @@ from rocm_perf.backends.base import Domain, PcSampling, Wish
 from rocm_perf.errors import UsageError
 
 DEFAULT = "auto"
+ALIASES = {"agent_counter": "agent_full"}  # names that configuration files have for a preset
 _PREFIXES = ("rocprofv3_", "rocprof_")
 _ORDER = (
     "auto", "lightweight", "compute", "memory", "communication", "full", "perfetto", "api_overhead", "pc_sampling",
@@ -64,6 +65,7 @@ def preset_name(name: str) -> str:
     plain = name
     for prefix in _PREFIXES:
         plain = plain.removeprefix(prefix)
+    plain = ALIASES.get(plain, plain)
     if plain in presets():
         return plain
     near = difflib.get_close_matches(plain[:40], presets(), n=1, cutoff=0.5)

@@ -50,4 +50,5 @@ def of_rank(request: Request, ranks: frozenset[int], rank: int | None) -> Reques
         overhead_runs=0,
         sampling=Sampling(),
         library_trace=False,
+        of_job=request,
     )

@@ -39,4 +39,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     sampling: Sampling = Sampling()
     library_trace: bool = False
     environment: dict[str, str] = {}  # set for the application
+    only_pass: int | None = (
+        None  # the one run to do; 0: all. None: all, or of ranks that run together the first
+    )
+    of_job: Request | None = None  # what the other ranks record, where this one is only timed
     stdout_to_stderr: bool = False  # the application's, because ours carries JSON

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from rocm_perf import user_program
 from rocm_perf.backends import profilers
 from rocm_perf.backends.base import Command
 from rocm_perf.backends.machine import Machine
@@ -19,15 +20,15 @@ from rocm_perf.collect.request.request import Request
 from rocm_perf.collect.run import outcome
 from rocm_perf.collect.run.inputs import Input
 from rocm_perf.collect.run.launch import Ended, launch
-from rocm_perf.collect.run.layout import explained
-from rocm_perf.collect.run.overhead import UNPROFILED, interleaved
+from rocm_perf.collect.run.layout import RunFolder, explained
+from rocm_perf.collect.run.overhead import interleaved
 from rocm_perf.collect.run.signals import ending_waits
 from rocm_perf.collect.run.snapshots import SNAPSHOT_SIGNAL, Snapshots
 from rocm_perf.collect.run.streams import STDERR
 from rocm_perf.collect.run.unopened import unopened
 from rocm_perf.collect.run.verdict import Attempt, Ran, application_failed, judge, stopped
-from rocm_perf.errors import RocmPerfError
-from rocm_perf.model.collection import PassRecord
+from rocm_perf.errors import OutputError, RocmPerfError
+from rocm_perf.model.collection import UNPROFILED, PassRecord
 from rocm_perf.units import format_count
 
 _STATUS_FILE = ".exit_status"
@@ -39,17 +40,28 @@ class Setting:
 
     request: Request
     machine: Machine
-    folder: Path
+    folder: RunFolder
     input: Input
     say: Callable[[str], None]
+    only_pass: int  # the one of a plan's runs that is done; 0: all of them
     save: Callable[[Attempt], None]  # called after each run
     first_environment: dict[str, str]  # of the run whose times are shown
 
 
+def runs_of(plan: Plan, request: Request) -> list[PlannedRun | None]:
+    """Return all runs of the application that a plan takes; None is one without a profiler."""
+    return interleaved(plan.runs, request.overhead_runs if plan.profiled else 0)
+
+
 def prepared(plan: Plan, setting: Setting) -> Attempt:
     """A plan, ready to be carried out, or the reason why it cannot be."""
-    count = setting.request.overhead_runs if plan.profiled else 0
-    attempt = Attempt(plan, interleaved(plan.runs, count))
+    number = setting.only_pass
+    runs = runs_of(plan, setting.request)
+    if number:
+        runs = runs[number - 1 : number] or [
+            None
+        ]  # other ranks are recorded in this launch, and need this one
+    attempt = Attempt(plan, runs, continued=number > 1)
     if problem := _unprepared(plan, setting.machine):
         attempt.verdict, attempt.reason = "profiler", problem
         attempt.pending.clear()
@@ -101,7 +113,7 @@ def _launched(
 ) -> Ended:
     return launch(
         argv,
-        {**os.environ, **added},
+        {**user_program.environment(), **added},
         stdin=setting.input.next_run(),
         stdout=STDERR if setting.request.stdout_to_stderr else None,
         timeout_s=setting.request.timeout_s,
@@ -132,12 +144,14 @@ def _run_alone(attempt: Attempt, setting: Setting) -> None:
 
 
 def _run_profiled(attempt: Attempt, run: PlannedRun, setting: Setting) -> None:
-    folder = setting.folder / run.folder
+    home = setting.folder
+    folder = home.path / run.folder
     command = _with_exit_code(run.command, setting.request.command, folder)
-    with explained(folder):
-        if run.profiled:
-            folder.mkdir(parents=True, exist_ok=True)
-        _write_files(command)
+    if home.notice:
+        raise OutputError(f"cannot write to {folder}", home.notice)  # where the profiler would follow a link
+    if run.profiled:
+        home.make(run.folder)
+    _write_files(command, home)
     first = not attempt.profiled
     logs = setting.first_environment if first else {}
     added = {**setting.request.environment, **logs, **command.environment}
@@ -165,6 +179,7 @@ def _run_profiled(attempt: Attempt, run: PlannedRun, setting: Setting) -> None:
         attempt.notices.append(
             f"the application left {count} running; what they still record is not included"
         )
+    folder = home.current / run.folder
     ran = Ran(run, ended, None if command.separates_exit_code else _own_status(folder))
     seen = outcome.look(folder, replace(run, command=command))
     explanation = judge(attempt, ran, seen, unopened(setting.request.wish.window, seen, ended.wall_ns))
@@ -186,15 +201,18 @@ def _snapshots(about: PassRecord, setting: Setting) -> Snapshots | None:
     last_s = setting.request.wish.window.last_s
     if last_s is None or not about.profiled:
         return None
-    kept = Snapshots(setting.folder, replace(about, outcome="recorded"), last_s, setting.say)
+    home = setting.folder
+    kept = Snapshots(home.below, replace(about, outcome="recorded"), last_s, setting.say, home.path)
     kept.announce()
     return kept
 
 
-def _write_files(command: Command) -> None:
+def _write_files(command: Command, home: RunFolder) -> None:
     for path, text in command.files.items():
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_bytes(os.fsencode(text))  # an argument need not be UTF-8
+        name = Path(path).relative_to(home.path)
+        folder = home.make(str(name.parent))
+        with explained(Path(path)):
+            (folder / name.name).write_bytes(os.fsencode(text))  # an argument need not be UTF-8
 
 
 def _with_exit_code(command: Command, application: tuple[str, ...], folder: Path) -> Command:

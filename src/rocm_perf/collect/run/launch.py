@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from rocm_perf import user_program
 from rocm_perf.collect.run.inputs import Feed
 from rocm_perf.collect.run.processes import members
 from rocm_perf.collect.run.signals import Signals
@@ -25,9 +25,6 @@ from rocm_perf.collect.run.streams import Unwatched, error_stream
 from rocm_perf.collect.run.terminal import Terminal, background_output, controlling_terminal
 from rocm_perf.errors import ToolAbsentError, UsageError
 
-_OWN_GROUP: dict[str, Any] = (
-    {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
-)
 _LOOK_S = 0.02  # at children that outlive the application
 _BY_THE_TERMINAL = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
@@ -110,15 +107,13 @@ def _start(
     argv: Sequence[str], environment: Mapping[str, str], feed: Feed, errors: Unwatched, cwd: Path | None
 ) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(
-            list(argv),
-            env=dict(environment),
+        return user_program.start(
+            argv,
+            environment,
             stdin=feed.child_stdin,
             stdout=errors.child_stdout,
             stderr=errors.child_stderr,
             cwd=cwd,
-            close_fds=False,  # ours are closed anyway; those of the user's shell are the application's
-            **_OWN_GROUP,
         )
     except FileNotFoundError as error:
         raise ToolAbsentError(f"cannot start {argv[0]}", error.strerror or str(error)) from error

@@ -9,7 +9,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,10 @@ _SIZES = (
     "SLURM_STEP_NUM_TASKS",
 )
 RUN_ID_VARIABLE = "ROCM_PERF_RUN_ID"
+PASSES = (
+    ".passes"  # in the folder of a run, for its launcher: `of-3` is how many launches it takes, `more-1` asks
+)
+# for another one after the first
 _ODD = re.compile(r"[^\w.+@=,-]+")
 _LONGEST = 120
 
@@ -61,6 +65,67 @@ class Place:
             yield self.run / self.host / f"{name}.{number}"
 
 
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of one process, held open, so that our files get into it whatever becomes of its path meanwhile."""
+
+    path: Path  # as tools and users are told
+    descriptor: int
+
+    @property
+    def below(self) -> Path:
+        """The folder itself, by its descriptor; for this process alone."""
+        return Path(f"/proc/self/fd/{self.descriptor}")
+
+    @property
+    def current(self) -> Path:
+        """Where the folder is now: at its path, unless something else has taken its place."""
+        with suppress(OSError):
+            if os.path.samestat(self.path.stat(), os.fstat(self.descriptor)):
+                return self.path
+        return self.below.readlink()
+
+    @property
+    def notice(self) -> str:
+        """That the folder is not at its path any more; empty if it is."""
+        if (current := self.current) == self.path:
+            return ""
+        return f"{self.path} was replaced while the program ran; this record is in {current}"
+
+    def make(self, name: str) -> Path:
+        """Make a folder in it, and return that. A link in its place is refused: it leads elsewhere."""
+        folder = self.below
+        with explained(self.path / name):
+            for part in Path(name).parts:
+                folder /= part
+                with suppress(FileExistsError):
+                    folder.mkdir()
+                if folder.is_symlink():
+                    raise OutputError(f"cannot write to {self.path / name}", "a link has taken its place")
+        return folder
+
+    def write_record(self, record: CollectionRecord) -> None:
+        """Replace its record; the old one stays if that fails. A link in its place is not followed."""
+        try:
+            if (self.below / FILE_NAME).is_symlink():
+                (self.below / FILE_NAME).unlink()
+            write_record(self.below, record)
+        except OutputError as error:
+            raise OutputError(f"cannot write {self.path / FILE_NAME}", error.why, error.next_step) from error
+
+
+@contextmanager
+def held_open(folder: Path) -> Iterator[RunFolder]:
+    """Open a folder, made if need be, for as long as a process records."""
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield RunFolder(folder, descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def place_for(output: str, run_id: str, host: str, environment: Mapping[str, str]) -> Place:
     """The place of this process. Nothing is made yet."""
     check_run_id(run_id)
@@ -71,7 +136,7 @@ def place_for(output: str, run_id: str, host: str, environment: Mapping[str, str
         rank=rank_of(environment),
         pid=os.getpid(),
         chosen=bool(run_id),
-        ranks=_first_number(_SIZES, environment) or 1,
+        ranks=ranks_in(environment),
     )
 
 
@@ -86,6 +151,11 @@ def check_run_id(run_id: str) -> None:
 def rank_of(environment: Mapping[str, str]) -> int | None:
     """The rank that the launcher gave this process."""
     return _first_number(RANKS, environment)
+
+
+def ranks_in(environment: Mapping[str, str]) -> int:
+    """Return how many processes the launcher started together; 1 without one."""
+    return _first_number(_SIZES, environment) or 1
 
 
 def _first_number(names: tuple[str, ...], environment: Mapping[str, str]) -> int | None:
@@ -104,6 +174,16 @@ def claim(place: Place, folder: Path, *, replace: bool = False) -> bool:
         except FileExistsError:
             return False
     return True
+
+
+def note_pass(place: Place, number: int, total: int, *, goes_on: bool) -> None:
+    """Tell the launcher how many launches the run takes, and whether this rank has more to record after this one."""
+    folder = place.run / PASSES
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"of-{total}").touch()
+        if goes_on:
+            (folder / f"more-{number}").touch()
 
 
 def write_record(folder: Path, record: CollectionRecord) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from rocm_perf.collect.plan.planned import PlannedRun
 from rocm_perf.errors import EmptyCaptureError, RocmPerfError
 from rocm_perf.ingest.load import load, load_files
-from rocm_perf.model.collection import Outcome
+from rocm_perf.model.collection import NO_STEPS, Outcome
 from rocm_perf.model.trace import Trace
+from rocm_perf.text import clean
+from rocm_perf.units import format_count
 
 _TABLES = {
     "kernel": "dispatches",
@@ -28,6 +32,7 @@ _TABLES = {
 }
 # On NVIDIA the runtime and the driver API are one domain.
 _CALLS = {"hip": ("hip", "cuda"), "hsa": ("hsa", "cuda"), "rccl": ("rccl",)}
+_COUNTED = {"optimizer.step": "of the optimizer", "module.forward": "calls of the outermost nn.Module"}
 _NEEDED = ("counters", "pc sampling", "thread trace")  # asked for, they cannot be empty where kernels ran
 _WORDS = {"kernel": "kernel", "hip": "HIP call", "counters": "counter", "pc sampling": "PC sample"}
 
@@ -50,7 +55,8 @@ def look(folder: Path, run: PlannedRun) -> Seen:
         return Seen("recorded")
     written = [str(path) for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
     if not set(written) - set(run.command.files):
-        return Seen("empty", explanation=f"{run.profiler} wrote nothing")
+        steps = _too_few_steps(folder)
+        return Seen("empty", explanation=steps or f"{run.profiler} wrote nothing", reason=steps)
     try:
         trace = load(folder, as_one=True)
     except EmptyCaptureError:
@@ -63,6 +69,38 @@ def look(folder: Path, run: PlannedRun) -> Seen:
         reason = (error.why or error.what).replace(f"{folder}{os.sep}", "")
         return Seen("failed", explanation=f"what {run.profiler} wrote cannot be read: {reason.rstrip('.')}")
     return compared(trace, run)
+
+
+def _too_few_steps(folder: Path) -> str:
+    """What the injected recorder says of a schedule that never came to record; empty if it says nothing."""
+    for file in sorted(folder.glob(".*.steps.json")):
+        try:
+            return _steps_sentence(json.loads(file.read_bytes()))
+        except (OSError, ValueError, LookupError, TypeError):
+            continue
+    return ""
+
+
+def _steps_sentence(seen: dict[str, Any]) -> str:
+    before, steps = int(seen["before"]), int(seen["steps"])
+    if function := clean(str(seen.get("function", ""))):
+        calls = int(seen["calls"])
+        if not calls:
+            return f"no {NO_STEPS}: the program never called {function} once torch was loaded{_own_functions(seen)}"
+        return f"too few {NO_STEPS}: the program called {function} {format_count(calls, 'time')}, and {_after(before)}"
+    if steps:
+        what = _COUNTED.get(str(seen.get("counted_by", "")), "steps")
+        return f"too few {NO_STEPS}: the program made {steps:,} ({what}), and {_after(before)}"
+    return f"no {NO_STEPS}: the program made no optimizer step and called no nn.Module twice{_own_functions(seen)}"
+
+
+def _own_functions(seen: dict[str, Any]) -> str:
+    names = ", ".join(clean(str(name)) for name in seen.get("functions", ()))
+    return f" (functions of the script: {names})" if names else ""
+
+
+def _after(before: int) -> str:
+    return f"recording begins after {format_count(before, 'step')} (--torch-wait and --torch-warmup)"
 
 
 def _recorders_reason(files: list[Path]) -> str:

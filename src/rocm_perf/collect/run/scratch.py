@@ -6,7 +6,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from rocm_perf.collect.run.layout import Place
+from rocm_perf.collect.run.layout import Place, RunFolder
 from rocm_perf.errors import OutputError
 
 
@@ -15,13 +15,13 @@ def scratch_folder(scratch: str, place: Place, folder: Path) -> Path:
     return Path(scratch) / folder.relative_to(place.output) if scratch else folder
 
 
-def move(working: Path, folder: Path) -> None:
+def move(working: Path, home: RunFolder) -> None:
     """Move a recording from the scratch to where it is to lie; what cannot be moved stays."""
     try:
-        shutil.copytree(working, folder, dirs_exist_ok=True)
+        shutil.copytree(working, home.below, dirs_exist_ok=True)
     except (OSError, shutil.Error) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise OutputError(f"cannot move the recording to {folder}", why, f"It is in {working}.") from error
+        raise OutputError(f"cannot move the recording to {home.path}", why, f"It is in {working}.") from error
     shutil.rmtree(working, ignore_errors=True)
     with suppress(OSError):  # other ranks of the node may still be there
         working.parent.rmdir()

@@ -22,16 +22,16 @@ from rocm_perf.collect.plan.plan import plans as planned
 from rocm_perf.collect.plan.planned import Plan
 from rocm_perf.collect.request.request import Request
 from rocm_perf.collect.run import attempt as attempts
-from rocm_perf.collect.run import layout, overhead
+from rocm_perf.collect.run import layout
 from rocm_perf.collect.run.attempt import Setting
 from rocm_perf.collect.run.inputs import Input
-from rocm_perf.collect.run.layout import Place
+from rocm_perf.collect.run.layout import Place, RunFolder
 from rocm_perf.collect.run.scratch import move, scratch_folder
 from rocm_perf.collect.run.signals import ending_waits
 from rocm_perf.collect.run.verdict import Attempt
 from rocm_perf.collect.sampling.samplers import sampling
 from rocm_perf.errors import OutputError, RocmPerfError
-from rocm_perf.model.collection import CollectionRecord, PassRecord
+from rocm_perf.model.collection import UNPROFILED, CollectionRecord, PassRecord, measured_overhead
 from rocm_perf.model.trace import Trace
 from rocm_perf.version import __version__
 
@@ -68,20 +68,25 @@ class Recorded:
 def record(request: Request, machine: Machine, say: Say, *, plans: Planner = planned) -> Recorded:
     """Run the application as often as it takes to record what was asked for, or what is possible of it."""
     place = layout.place_for(request.output, request.run_id, machine.host, os.environ | request.environment)
+    if (request.only_pass or 0) > 1:
+        place = dataclasses.replace(place, chosen=False)  # what earlier launches recorded stays
     for folder in place.folders:
         working = scratch_folder(request.scratch, place, folder)
         ways = plans(request, machine, working)
+        of_job = plans(request.of_job, machine, working) if request.of_job else ways
         if layout.claim(place, folder, replace=request.force_overwrite):
-            session = _Session(
-                request=request,
-                machine=machine,
-                say=say,
-                plans=plans,
-                place=place,
-                folder=working,
-                ways=list(ways),
-            )
-            return _moved(session.run(folder), folder)
+            with layout.held_open(folder) as home, layout.held_open(working) as used:
+                session = _Session(
+                    request=request,
+                    machine=machine,
+                    say=say,
+                    plans=plans,
+                    place=place,
+                    folder=used,
+                    ways=list(ways),
+                    launches=len(attempts.runs_of(of_job[0], request.of_job or request)),
+                )
+                return _moved(session.run(home), home)
     raise OutputError(f"cannot write to {place.run}", "every folder for this process is taken")
 
 
@@ -94,32 +99,36 @@ class _Session:
     say: Say
     plans: Planner
     place: Place
-    folder: Path
+    folder: RunFolder
     ways: list[Plan]
+    launches: int  # that it takes where each run of the application is one of all ranks
     tried: list[Attempt] = field(default_factory=list)
     unsaved: OutputError | None = None
+    with_hsa: list[Plan] = field(default_factory=list)  # at most one
 
-    def run(self, home: Path) -> Recorded:
+    def run(self, home: RunFolder) -> Recorded:
         """Carry out the plans. A first record is in `home` too, where the recording goes in the end."""
         base = self._first_record()
-        if home != self.folder:
-            where = f"recorded in {self.folder} on {self.place.host}, and moved from there at its end"
-            layout.write_record(home, replace(base, notices=(where,)))
-        layout.write_record(self.folder, base)
+        if home.path != self.folder.path:
+            where = f"recorded in {self.folder.path} on {self.place.host}, and moved from there at its end"
+            home.write_record(replace(base, notices=(where,)))
+        self.folder.write_record(base)
         first = self.ways[0]
-        source = Input(several=len(first.runs) + self.request.overhead_runs > 1)
+        several = not self._only_pass and len(first.runs) + self.request.overhead_runs > 1
+        source = Input(several=several)
         setting = Setting(
             request=self.request,
             machine=self.machine,
             folder=self.folder,
             input=source,
             say=self.say,
+            only_pass=self._only_pass,
             save=lambda attempt: self._save(self._described(base, attempt)),
             first_environment=self._library_environment(),
         )
         interrupted = False
         notices: list[str] = []
-        with sampling(self.request.sampling, self.folder, self.machine) as sampler:
+        with sampling(self.request.sampling, self.folder.below, self.machine) as sampler:
             try:
                 self._try_all(setting)
             except KeyboardInterrupt:  # between two runs
@@ -135,6 +144,9 @@ class _Session:
         """Write the record of everything that was done."""
         chosen = self._chosen()
         notices += self._library_trace(chosen)
+        if moved := self.folder.notice:
+            self.say(moved)
+            notices.append(moved)
         done = self._described(base, chosen, tuple(note for note in notices if note))
         last = self.tried[-1].state if self.tried else "done"
         done = replace(done, state="interrupted" if interrupted else last)
@@ -144,9 +156,49 @@ class _Session:
             self.say(f"the record of this run is lost: {self.unsaved}")
             code = code or self.unsaved.exit_code
         done = replace(done, exit_code=code)
+        self._end_launch(chosen, interrupted=interrupted)
         if self.request.keep_exit_code:
             code = EXIT_INTERRUPTED if interrupted else self._application_code
-        return Recorded(record=done, folder=self.folder, exit_code=code, say=self.say)
+        return Recorded(record=done, folder=self.folder.current, exit_code=code, say=self.say)
+
+    @property
+    def _only_pass(self) -> int:
+        """The run that this process does; 0: all. Ranks that run together cannot be run again one by one."""
+        if self.request.only_pass is not None:
+            return self.request.only_pass
+        return 1 if self.place.ranks > 1 and self.launches > 1 else 0
+
+    def _end_launch(self, chosen: Attempt, *, interrupted: bool) -> None:
+        """Say what is left to other launches of the ranks: to the launcher, or to the user who is it."""
+        number = self._only_pass
+        if not number:
+            return
+        later = attempts.runs_of(chosen.plan, self.request)[number:]
+        worth_it = any(run is None or run.purpose not in chosen.gave_up for run in later)
+        goes_on = worth_it and not interrupted and chosen.verdict in ("good", "partly")
+        if self.request.only_pass is not None and layout.RUN_ID_VARIABLE in os.environ:
+            try:
+                layout.note_pass(self.place, number, self.launches, goes_on=goes_on)
+            except OutputError as error:
+                self.say(f"the launcher does not hear of further runs: {error}")
+        elif goes_on and not self.place.rank:
+            self.say(f"run {number} of {self.launches} is done; {self._next_launch(number)}")
+
+    def _next_launch(self, number: int) -> str:
+        """Return how the user goes on after one of several launches."""
+        return (
+            f"launch it again with --pass {number + 1} --run-id {self.place.run_id} "
+            "(rocm-perf launch does so by itself)"
+        )
+
+    def _other_launches(self, attempt: Attempt) -> list[str]:
+        """Return what was asked for and needs further launches, which nobody has announced with --pass."""
+        if not self._only_pass or self.request.only_pass is not None:
+            return []
+        later = attempts.runs_of(attempt.plan, self.request)[1:]
+        purposes = dict.fromkeys(UNPROFILED if run is None else run.purpose for run in later)
+        why = f"one of {self.place.ranks} ranks, which run together, is not run again by itself"
+        return [f"{purpose}: {why}; {self._next_launch(1)}" for purpose in purposes]
 
     def _try_all(self, setting: Setting) -> None:
         """One plan after the other, until one is good or the application must not run again."""
@@ -163,6 +215,8 @@ class _Session:
             attempts.proceed(attempt, setting)
             if attempt.verdict == "good" or attempt.must_stop:
                 return
+            if plan in self.with_hsa and "hsa" in attempt.recorded:
+                break  # the program calls HSA directly: no other profiler would see HIP calls
             waiting = self._left(attempt, waiting)
         best = self._chosen()
         if best.verdict == "partly":
@@ -171,14 +225,28 @@ class _Session:
     def _left(self, attempt: Attempt, waiting: list[Plan]) -> list[Plan]:
         """The plans that are worth a try after one that fell short."""
         if attempt.recorded:
-            return [plan for plan in waiting if plan.profiled]
+            return [*self._and_hsa(attempt), *(plan for plan in waiting if plan.profiled)]
         if "all" in attempt.gave_up:
             return [plan for plan in waiting if not plan.profiled]
         if attempt.plan.runs[0].purpose in attempt.gave_up:
             trace = replace(self.request.wish, pc_sampling=None, att=False)
             asked = replace(self.request, counters=(), counter_passes=(), wish=trace)
-            return list(self.plans(asked, self.machine, self.folder))
+            return list(self.plans(asked, self.machine, self.folder.path))
         return waiting
+
+    def _and_hsa(self, attempt: Attempt) -> list[Plan]:
+        """Return the attempt's plan with HSA calls as well, where HIP calls came back empty: the program may use HSA
+        directly, as Julia's AMDGPU does."""
+        run, profiler = attempt.plan.runs[0], PROFILERS.get(attempt.plan.profiler)
+        lacks_hip = attempt.recorded & {"kernel", "hip", "hsa"} == {"kernel"} and "hip" in run.domains
+        if self.with_hsa or not lacks_hip or profiler is None or profiler.vendor != "AMD":
+            return []
+        wish = replace(self.request.wish, domains=(*run.domains, "hsa"))
+        if "hsa" not in profiler.domains or profiler.doubt(wish, self.machine):
+            return []
+        ways = self.plans(replace(self.request, wish=wish), self.machine, self.folder.path)
+        self.with_hsa = [plan for plan in ways if plan.profiler == profiler.name][:1]
+        return list(self.with_hsa)
 
     def _may_repeat(self, setting: Setting, plan: Plan) -> bool:
         """Announce another run of the application, unless its input is used up."""
@@ -187,10 +255,15 @@ class _Session:
         if ran and self.place.ranks > 1:
             self.say(f"{reason}. Not run again: it is one of {self.place.ranks} ranks, which run together.")
             return False
+        if ran and self._only_pass:
+            self.say(f"{reason}. Not run again: each of its runs is a launch of its own.")
+            return False
         if ran and not setting.input.can_repeat:
             self.say(f"{reason}. Not run again: its input came through a pipe and is used up.")
             return False
         how = f"with {plan.profiler}" if plan.profiled else "without a profiler, for its wall time"
+        if plan in self.with_hsa:
+            how += ", and recording the calls of HSA below it"
         self.say(f"{reason}. Running the application {'again ' if ran else ''}{how}.")
         return True
 
@@ -210,10 +283,9 @@ class _Session:
                 attempt.passes[number] = replace(done, folder=name)
 
     def _move(self, old: str, new: str) -> None:
-        target = self.folder / new
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target = self.folder.make(str(Path(new).parent)) / Path(new).name
         with suppress(FileNotFoundError):
-            (self.folder / old).rename(target)
+            (self.folder.below / old).rename(target)
 
     def _chosen(self) -> Attempt:
         """The attempt that recorded most; the last one if none recorded anything."""
@@ -236,6 +308,10 @@ class _Session:
             "driver": machine.driver,
             "gpus": ", ".join(dict.fromkeys(gpu.name or gpu.gfx for gpu in machine.gpus)),
             "gfx": ", ".join(dict.fromkeys(gpu.gfx for gpu in machine.gpus)),
+            "vendor": machine.vendor or "",
+            "hidden_gpus": ", ".join(machine.hidden_gpus),
+            "torch": machine.torch.version if machine.torch else "",
+            "torch_platform": _torch_platform(machine),
         }
         return CollectionRecord(
             producer=f"rocm-perf {__version__}",
@@ -261,9 +337,9 @@ class _Session:
         """The record as it stands now, with this attempt as the one that counts."""
         others = [each for each in self.tried if each is not attempt]
         passes = [_superseded(done) for each in others for done in each.passes] + attempt.passes
-        fallen = [_named(each.reason, each.plan.profiler) for each in others]
-        short = [attempt.reason] if attempt.reason and attempt.verdict != "application" else []
-        lost = [*short, *attempt.could_not, *_undone(attempt), *fallen]
+        fallen = [_fallen(each) for each in others]
+        short = [_of_purpose(attempt)] if attempt.reason and attempt.verdict != "application" else []
+        lost = [*short, *attempt.could_not, *_undone(attempt), *self._other_launches(attempt), *fallen]
         planned = list(attempt.plan.could_not)
         # Where no profiler worked, why not is worth more than that one is needed.
         reasons = [*planned, *lost] if attempt.plan.profiled else [*lost, *planned]
@@ -276,7 +352,7 @@ class _Session:
             could_not=tuple(dict.fromkeys(reasons)),
             notices=tuple(dict.fromkeys([*attempt.plan.notices, *attempt.notices, *notices])),
             passes=tuple(replace(done, number=number) for number, done in enumerate(passes, 1)),
-            overhead=overhead.measured(attempt.passes),
+            overhead=measured_overhead(attempt.passes),
             launch_cost_ns=cost.added_ns if cost else None,
             graph_kernel_cost_ns=cost.graph_added_ns if cost else None,
         )
@@ -290,7 +366,8 @@ class _Session:
         earlier = [each for each in self.tried if each is not chosen]
         if not chosen.plan.profiled and earlier and all(each.verdict == "empty" for each in earlier):
             return 5
-        if chosen.plan.profiled and not chosen.recorded:
+        due = not chosen.continued and (chosen.profiled or not chosen.passes)
+        if chosen.plan.profiled and not chosen.recorded and due:
             return 4 if chosen.verdict == "machine" else 5
         return 4 if done.could_not else 0
 
@@ -302,31 +379,38 @@ class _Session:
     def _save(self, current: CollectionRecord) -> None:
         """Write the record. A full disk must not end the application; it is reported at the end."""
         try:
-            layout.write_record(self.folder, current)
+            self.folder.write_record(current)
             self.unsaved = None
         except OutputError as error:
             self.unsaved = error
 
+    @property
+    def _logs_libraries(self) -> bool:
+        """Whether libraries log their calls: in the first run with a profiler, whose times are shown."""
+        runs = attempts.runs_of(self.ways[0], self.request)
+        first = next((number for number, run in enumerate(runs, 1) if run is not None), 1)
+        return self.request.library_trace and self._only_pass in (0, first)
+
     def _library_environment(self) -> dict[str, str]:
-        if not self.request.library_trace:
+        if not self._logs_libraries:
             return {}
-        return traces.environment(self.folder, {**os.environ, **self.request.environment})
+        return traces.environment(self.folder.path, {**os.environ, **self.request.environment})
 
     def _forget_library_logs(self) -> None:
         """Remove the logs so far: the next plan runs the application from its beginning."""
-        for file in (self.folder / traces.LOGS).glob("*"):
+        for file in (self.folder.below / traces.LOGS).glob("*"):
             file.unlink()
 
     def _library_trace(self, chosen: Attempt) -> list[str]:
-        if not self.request.library_trace:
+        if not self._logs_libraries:
             return []
-        gathered = traces.gather(self.folder, chosen.stderr_tail)
+        gathered = traces.gather(self.folder.below, chosen.stderr_tail)
         return [gathered.summary, *gathered.notices]
 
 
-def _moved(recorded: Recorded, home: Path) -> Recorded:
+def _moved(recorded: Recorded, home: RunFolder) -> Recorded:
     """The recording, where it is to lie; left in the scratch folder, with a word why, if it cannot be moved."""
-    if recorded.folder == home:
+    if recorded.folder == home.current:
         return recorded
     try:
         with ending_waits():
@@ -334,12 +418,21 @@ def _moved(recorded: Recorded, home: Path) -> Recorded:
     except OutputError as error:
         recorded.say(str(error))
         return dataclasses.replace(recorded, exit_code=recorded.exit_code or error.exit_code)
-    return dataclasses.replace(recorded, folder=home)
+    return dataclasses.replace(recorded, folder=home.current)
 
 
 def _launch_cost(name: str, machine: Machine) -> LaunchCost | None:
     profiler = PROFILERS.get(name)
     return profiler.launch_cost(machine) if profiler else None
+
+
+def _torch_platform(machine: Machine) -> str:
+    """What the machine's torch was built for: ROCm 7.2, CUDA 12.8, or CPU."""
+    if machine.torch is None:
+        return ""
+    if machine.torch.hip:
+        return f"ROCm {machine.torch.hip}"
+    return f"CUDA {machine.torch.cuda}" if machine.torch.cuda else "CPU"
 
 
 def _asked(request: Request) -> tuple[str, ...]:
@@ -353,13 +446,21 @@ def _asked(request: Request) -> tuple[str, ...]:
     return (*wish.domains, *(name for name, asked in more.items() if asked))
 
 
-def _named(reason: str, profiler: str) -> str:
-    return reason if profiler in reason else f"{profiler}: {reason}"
+def _fallen(attempt: Attempt) -> str:
+    """Return why a plan was given up, with what cannot be recorded here or else with the profiler's name."""
+    reason, profiler = _of_purpose(attempt), attempt.plan.profiler
+    return reason if attempt.gave_up or profiler in reason else f"{profiler}: {reason}"
+
+
+def _of_purpose(attempt: Attempt) -> str:
+    """Return the reason of an attempt after the purposes that the machine turned out to be unable to serve."""
+    unable = ", ".join(sorted(attempt.gave_up - {"all", "everything"}))
+    return f"{unable}: {attempt.reason}" if unable else attempt.reason
 
 
 def _superseded(done: PassRecord) -> PassRecord:
     """The record of a run whose plan was given up: it is not part of the recording."""
-    if done.purpose == overhead.UNPROFILED or done.outcome not in ("recorded", "partly"):
+    if done.purpose == UNPROFILED or done.outcome not in ("recorded", "partly"):
         return done
     return replace(done, outcome="failed", explanation=done.explanation or "another profiler recorded more")
 

@@ -33,6 +33,7 @@ class Snapshots:
     running: PassRecord  # the run, as it is known before its end
     last_s: float
     say: Callable[[str], None]
+    shown: Path | None = None  # what the folder is called, if that is not its path
 
     def announce(self) -> None:
         """Say how to ask for one."""
@@ -55,7 +56,9 @@ class Snapshots:
                 f"the snapshot cannot be kept: {getattr(error, 'strerror', None) or error}; the program goes on"
             )
             return
-        self.say(f"kept {format_bytes(sum(sizes))}: rocm-perf analyze {folder}")
+        self.say(
+            f"kept {format_bytes(sum(sizes))}: rocm-perf analyze {(self.shown or self.home) / folder.name}"
+        )
 
     def _write_record(self, folder: Path) -> None:
         """The record of the run as if it had ended now: without it nobody knows what the files are."""

@@ -15,7 +15,7 @@ def unopened(window: Window, seen: Seen, wall_ns: int) -> str:
     if wall_ns < window.first_s * NS_PER_S:
         sooner = "; give a shorter --period, or --delay 0" if window.recurs and window.delay_s is None else ""
         return f"nothing was recorded because the window opens {window.first_s:g} s after the start, and {ran}{sooner}"
-    if seen.reason and window.range:
+    if seen.reason and (window.range or window.steps):
         return f"nothing was recorded ({window.sentence}): {seen.reason}; {ran}"
     if not window.range and window.steps is None:
         return f"nothing was recorded ({window.sentence}): no work of the GPU was seen then; {ran}"

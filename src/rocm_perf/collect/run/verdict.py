@@ -12,8 +12,8 @@ from rocm_perf.collect.run import messages
 from rocm_perf.collect.run.launch import Ended, exit_code
 from rocm_perf.collect.run.messages import Message
 from rocm_perf.collect.run.outcome import Seen
-from rocm_perf.collect.run.overhead import UNPROFILED
-from rocm_perf.model.collection import PassRecord, State
+from rocm_perf.model.collection import UNPROFILED, PassRecord, State
+from rocm_perf.user_program import failure
 
 # good: recorded what was asked. partly: not all that must be there. empty: nothing. profiler, machine: who is to blame
 # for a failure. application: it failed by itself. stopped: by the user, a timeout or a full disk. unopened: nothing was
@@ -29,6 +29,7 @@ class Attempt:
 
     plan: Plan
     pending: list[PlannedRun | None]  # None: a run without a profiler
+    continued: bool = False  # earlier launches have done the plan's first runs
     verdict: Verdict = "good"
     reason: str = ""  # why it is not good
     state: State = "done"
@@ -100,9 +101,8 @@ def application_failed(attempt: Attempt, status: int, printed: str = "") -> str:
     """Enter that the application failed by itself, and is not run again; returns the reason."""
     attempt.verdict, attempt.state = "application", "failed"
     attempt.application_code = exit_code(status)
-    end = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"failed with exit code {status}"
     known = messages.known_in(printed, "application")
-    attempt.reason = f"the application {end}" + (f": {known[0].sentence}" if known else "")
+    attempt.reason = f"the application {failure(status)}" + (f": {known[0].sentence}" if known else "")
     return attempt.reason
 
 
@@ -137,7 +137,7 @@ def _failed(attempt: Attempt, ran: Ran, blamed: Message | str) -> str:
 
 def _fell_short(attempt: Attempt, run: PlannedRun, verdict: Verdict, reason: str) -> str:
     """Enter what a run lacks: after one that recorded something it is missed alone, the first decides on the plan."""
-    if any(done.outcome in ("recorded", "partly") for done in attempt.profiled):
+    if attempt.continued or any(done.outcome in ("recorded", "partly") for done in attempt.profiled):
         which = "" if verdict == "machine" else f" {', '.join(run.counters)}"
         attempt.could_not.append(f"{run.purpose}{which.rstrip()}: {reason}")
     else:

@@ -67,6 +67,12 @@ class Sampler:
     path: Path
     summary: str = ""
     notices: tuple[str, ...] = ()
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it reads nothing more: there is nothing to read, or it could not go on."""
+        return self.process is None or self.process.poll() is not None
 
 
 @contextmanager
@@ -88,11 +94,11 @@ def recording(sampling: Sampling, path: Path, machine: Machine) -> Iterator[Samp
     """Sample into a file while the block runs."""
     sampler = Sampler(path)
     with tempfile.TemporaryFile() as log:
-        process = _start(sampling, path, machine, log)
+        sampler.process = _start(sampling, path, machine, log)
         try:
             yield sampler
         finally:
-            ended = _stop(process)
+            ended = _stop(sampler.process)
             draft_of(path).unlink(missing_ok=True)  # of a sampler that was killed
             log.seek(0)
             said = log.read().decode("utf-8", "replace").strip()
@@ -133,7 +139,7 @@ def _settings(sampling: Sampling, path: Path, machine: Machine) -> str:
     numbers = visible.ordinals(gpus, machine.environment)
     return json.dumps(
         {
-            "output": os.path.abspath(path),
+            "output": path.name,  # in its working folder
             "interval_s": sampling.interval_s,
             "metrics": sampling.metrics,
             "vendor": machine.vendor or "",

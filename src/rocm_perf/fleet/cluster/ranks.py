@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from rocm_perf.ingest.place import place_of
 from rocm_perf.model import bundle
 from rocm_perf.model.collection import FILE_NAME
 
+_OF_RANK = re.compile(r"rank(\d+)-\d+(?:\.\d+)?")
 _MOST_FILES = 1_000_000  # of a job: a hundred for each of 10,000 ranks
 
 
@@ -54,12 +56,23 @@ def ranks_at(folder: Path) -> list[RankFiles]:
 
 def _families(files: list[Path]) -> dict[Path, str]:
     """The rank that each file belongs to: the folder that rocm-perf recorded it into, else folder and prefix."""
-    homes = {file.parent for file in files if file.name == FILE_NAME}
+    homes = _first_launches(sorted(file.parent for file in files if file.name == FILE_NAME))
     families = {}
     for file in files:
         home = next((folder for folder in file.parents if folder in homes), None)
-        families[file] = str(home) if home else _prefix(file)
+        families[file] = str(homes[home]) if home else _prefix(file)
     return families
+
+
+def _first_launches(homes: list[Path]) -> dict[Path, Path]:
+    """The folder that stands for the rank, for each folder that rocm-perf recorded into: a rank has one for each of its
+    launches, RUN/HOST/rankR-PID."""
+    first: dict[tuple[Path, str], Path] = {}
+    standing = {}
+    for home in homes:
+        rank = _OF_RANK.fullmatch(home.name)
+        standing[home] = first.setdefault((home.parent.parent, rank[1]), home) if rank else home
+    return standing
 
 
 def _prefix(file: Path) -> str:

@@ -24,10 +24,10 @@ from rocm_perf.fleet.kubernetes.files import RESULTS, SCRIPT_FILE, pod_job
 from rocm_perf.fleet.kubernetes.names import dns_label
 from rocm_perf.fleet.kubernetes.objects import objects_of, results_pod
 from rocm_perf.fleet.kubernetes.script import script_of
-from rocm_perf.fleet.kubernetes.settings import kubectl, settings_of
+from rocm_perf.fleet.kubernetes.settings import Settings, kubectl, settings_of
 from rocm_perf.fleet.kubernetes.yaml_text import yaml_documents
-from rocm_perf.fleet.launcher import Launched, LaunchPlan, Say, State
-from rocm_perf.fleet.local import backend_notice
+from rocm_perf.fleet.launcher import Launched, LaunchPlan, Say, State, add_workload
+from rocm_perf.fleet.local import distributed_notices
 from rocm_perf.fleet.ranks import rank_rows
 
 OBJECTS_FILE = "kubernetes.yaml"
@@ -46,13 +46,13 @@ class KubernetesLauncher:
     obeys: tuple[str, ...] = ("distributed", "k8s", "kubernetes", "gpu_vendor")
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--image", metavar="I", default="", help="image of the pods (k8s.image)")
+        add_workload(parser)
         parser.add_argument(
             "--apply", action="store_true", help="apply them with kubectl, follow the job, and collect"
         )
 
     def plan(self, job: Job, args: argparse.Namespace) -> LaunchPlan:
-        settings = settings_of(job, args.image)
+        settings = settings_of(job)
         seen, data = pod_job(job)
         objects = objects_of(settings, {SCRIPT_FILE: script_of(seen, settings), **data})
         return LaunchPlan(
@@ -61,7 +61,7 @@ class KubernetesLauncher:
                 RESULTS_POD_FILE: yaml_documents([results_pod(settings)]),
             },
             argv=_apply(job) if args.apply else (),
-            notices=(*backend_notice(job), *_only_here(job)),
+            notices=(*distributed_notices(job), *_only_here(job), *_secret(job, settings)),
         )
 
     def run(self, plan: LaunchPlan, job: Job, say: Say) -> Launched:
@@ -212,5 +212,21 @@ def _outcome(name: str, state: JobState | None, failure: int) -> Launched:
 def _only_here(job: Job) -> tuple[str, ...]:
     """A notice on files of this machine that the program names: the pods see those of the image."""
     here = [word for word in job.app if not word.startswith("-") and Path(job.working_folder, word).is_file()]
-    relative = [word for word in here if not Path(word).is_absolute()]
-    return (f"{', '.join(relative)} is here; the pods need it in the image",) if relative else ()
+    own = [
+        word
+        for word in here
+        if not Path(word).is_absolute() or any(Path(word).is_relative_to(each) for each in job.readable)
+    ]
+    return (f"{', '.join(own)} is here; the pods need it in the image",) if own else ()
+
+
+def _secret(job: Job, settings: Settings) -> tuple[str, ...]:
+    """A notice on variables of this shell: what they hold is written nowhere, so the cluster has to know it."""
+    if not job.pass_env:
+        return ()
+    tool, name = shlex.join(kubectl(job.configuration)), settings.given.secrets.environment_secret_name
+    values = " ".join(f'--from-literal={each}="${each}"' for each in job.pass_env)
+    return (
+        f"{', '.join(job.pass_env)} is read from the secret {name}, if there is one: "
+        f"{tool} create secret generic {name} {values}",
+    )

@@ -131,11 +131,20 @@ def _container(settings: Settings) -> Object:
         **({"imagePullPolicy": given.image_pull_policy} if given.image_pull_policy else {}),
         **({"workingDir": given.working_dir} if given.working_dir else {}),
         "command": ["/bin/sh", f"{MOUNTED}/{SCRIPT_FILE}"],
-        "env": [{"name": name, "value": unexpanded(value)} for name, value in settings.environment.items()],
+        "env": [
+            *({"name": name, "value": unexpanded(value)} for name, value in settings.environment.items()),
+            *(_from_secret(name, settings) for name in settings.secret_variables),
+        ],
         "resources": _resources(settings),
         **({} if given.allow_privileged_profiling is False else {"securityContext": _RIGHTS}),
         "volumeMounts": mounts,
     }
+
+
+def _from_secret(name: str, settings: Settings) -> Object:
+    """A variable that a secret of the cluster holds; it stays unset without one."""
+    key = {"name": settings.given.secrets.environment_secret_name, "key": name, "optional": True}
+    return {"name": name, "valueFrom": {"secretKeyRef": key}}
 
 
 def _resources(settings: Settings) -> Object:

@@ -7,7 +7,7 @@ import os
 import msgspec
 
 from rocm_perf.collect.request.configuration import Configuration, variable_texts
-from rocm_perf.collect.request.launching import Distributed, Kubernetes
+from rocm_perf.collect.request.launching import Distributed, Kubernetes, start_of
 from rocm_perf.errors import UsageError
 from rocm_perf.fleet.job import Job
 from rocm_perf.fleet.kubernetes.names import dns_label
@@ -15,13 +15,6 @@ from rocm_perf.fleet.kubernetes.names import dns_label
 PORT = 29500  # torchrun's own default
 _RESOURCES = {"NVIDIA": "nvidia.com/gpu"}
 _AMD_RESOURCE = "amd.com/gpu"
-_BY_TORCHRUN = (
-    "",
-    "torchrun",
-    "torchtitan",
-    "megatron",
-    "megatron-lm",
-)  # launchers of a configuration that are torchrun, or none
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +29,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: int
     with_torchrun: bool
     environment: dict[str, str]
+    secret_variables: tuple[str, ...]  # names; a secret of the cluster holds them
     given: Kubernetes
 
     @property
@@ -49,36 +43,45 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self.given.results_pvc or self.name
 
 
-def settings_of(job: Job, image: str) -> Settings:
+def settings_of(job: Job) -> Settings:
     """The settings of a job; what Kubernetes could not start is refused."""
     configuration = job.configuration
     given = kubernetes_of(configuration)
     distributed = configuration.distributed or Distributed()
-    launcher = distributed.launcher.lower()
-    if launcher not in _BY_TORCHRUN:
+    start = start_of(distributed)
+    if start.by in ("srun", "mpirun"):
         raise UsageError(
-            f"distributed.launcher {launcher[:40]!r} cannot be started by an indexed Job",
+            f"distributed.launcher {distributed.launcher!r} cannot be started by an indexed Job",
             "its pods are started one by one, and meet by torchrun",
             "Choose torchrun, or leave it out.",
         )
-    if not (image or given.image):
+    image = job.image or given.image
+    if not image:
         raise UsageError(
             "which image do the pods run?",
-            "neither --image nor k8s.image names one",
+            "neither --image, --manifest-file nor k8s.image names one",
             "It needs the program and rocm-perf, as those of rocm-perf build do.",
         )
     return Settings(
         name=dns_label(job.run_id),
-        image=image or given.image,
+        image=image,
         nodes=job.nodes,
         ranks_per_node=job.ranks_per_node,
         resource=given.gpu_resource_name or _RESOURCES.get(configuration.gpu_vendor.upper(), _AMD_RESOURCE),
-        gpus=job.ranks_per_node if given.gpu_count is None else given.gpu_count,
+        gpus=_gpus(job) if given.gpu_count is None else given.gpu_count,
         port=distributed.port or PORT,
-        with_torchrun=bool(launcher) or job.ranks_per_node > 1,
+        with_torchrun=start.by == "torchrun" or job.ranks_per_node > 1,
         environment=variable_texts(configuration.env_vars),
+        secret_variables=job.pass_env,
         given=given,
     )
+
+
+def _gpus(job: Job) -> int:
+    """How many GPUs a pod takes: those of the workload, of its ranks, or of the one program that has many."""
+    distributed = job.configuration.distributed or Distributed()
+    of_program = distributed.nproc_per_node if start_of(distributed).by == "itself" else None
+    return job.gpus or of_program or job.ranks_per_node
 
 
 def kubernetes_of(configuration: Configuration) -> Kubernetes:

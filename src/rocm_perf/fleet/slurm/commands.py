@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
+from rocm_perf import user_program
 from rocm_perf.errors import NotSupportedError, ToolAbsentError
 from rocm_perf.fleet.slurm.script import INTERRUPT_SIGNAL
 from rocm_perf.fleet.slurm.states import FORGOTTEN, JobStatus, read_sacct, read_scontrol
@@ -80,6 +81,7 @@ def _run(argv: Sequence[str], cwd: str | None = None) -> subprocess.CompletedPro
         return subprocess.run(
             argv,
             cwd=cwd,
+            env=user_program.environment(),  # jobs inherit it
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

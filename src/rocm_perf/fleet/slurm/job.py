@@ -12,7 +12,7 @@ from rocm_perf.collect.run.layout import explained
 from rocm_perf.errors import InputError, UsageError
 from rocm_perf.fleet.job import Job, files_of
 from rocm_perf.fleet.launcher import Launched, LaunchPlan, Say, nothing_left
-from rocm_perf.fleet.local import backend_notice
+from rocm_perf.fleet.local import distributed_notices
 from rocm_perf.fleet.ranks import missing_ranks, rank_rows
 from rocm_perf.fleet.slurm import commands
 from rocm_perf.fleet.slurm.follow import end, follow
@@ -31,7 +31,7 @@ def plan_of(job: Job, slurm: Slurm, extra: tuple[str, ...]) -> LaunchPlan:
     return LaunchPlan(
         files={**files_of(job), SCRIPT_FILE: script},
         argv=("sbatch", "--parsable", str(job.launch_folder / SCRIPT_FILE)),
-        notices=(*backend_notice(job), *_only_there(job)),
+        notices=(*distributed_notices(job), *_only_there(job)),
     )
 
 
@@ -56,6 +56,8 @@ def resume_job(job: Job, say: Say) -> Launched:
 
 def _only_there(job: Job) -> tuple[str, ...]:
     """A notice on a program that this machine does not have: the nodes may."""
+    if job.image:
+        return ()
     try:
         find_application(job.app, os.environ)
     except UsageError as error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import get_args
 
 from msgspec.structs import replace
 
-from rocm_perf.collect.request.launching import Slurm
+from rocm_perf.collect.request.launching import Runtime, Slurm
 from rocm_perf.fleet.job import Job
-from rocm_perf.fleet.launcher import Launched, LaunchPlan, Say
+from rocm_perf.fleet.launcher import Launched, LaunchPlan, Say, add_workload
 from rocm_perf.fleet.slurm import commands
 from rocm_perf.fleet.slurm.job import plan_of, resume_job, run_job
 
@@ -31,11 +32,15 @@ class SlurmLauncher:
     """
 
     name = "slurm"
-    obeys: tuple[str, ...] = ("distributed", "slurm")
+    obeys: tuple[str, ...] = ("distributed", "slurm", "gpu_vendor")
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         for name, (metavar, meaning) in _OPTIONS.items():
             parser.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=meaning)
+        add_workload(parser)
+        parser.add_argument(
+            "--container-runtime", choices=get_args(Runtime), help="what starts ranks in an image (docker)"
+        )
         parser.add_argument("--exclusive", action="store_true", help="share the nodes with no other job")
         parser.add_argument(
             "--sbatch-arg", metavar="ARG", action="append", default=[], help="hand to sbatch as it is"
@@ -58,4 +63,10 @@ def _settings(job: Job, args: argparse.Namespace) -> Slurm:
     """What is asked of SLURM: the options, and else the configuration."""
     given = {name: getattr(args, name) for name in _OPTIONS if getattr(args, name) is not None}
     slurm = replace(job.configuration.slurm or Slurm(), **given)
-    return replace(slurm, exclusive=args.exclusive or slurm.exclusive)
+    if job.gpus and not slurm.gpus_per_node and not slurm.gres:
+        slurm = replace(slurm, gpus_per_node=job.gpus)
+    return replace(
+        slurm,
+        exclusive=args.exclusive or slurm.exclusive,
+        container_runtime=args.container_runtime or slurm.container_runtime,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from rocm_perf import user_program
 from rocm_perf.collect.request.configuration import Configuration
 from rocm_perf.collect.run.launch import exit_code, launch
 from rocm_perf.errors import NotSupportedError, RocmPerfError
@@ -77,7 +77,7 @@ def _image(plan: ImagePlan, context: str, *, stdout_to_stderr: bool) -> BuiltIma
         try:
             ended = launch(
                 argv,
-                os.environ,
+                user_program.environment(),
                 stdout=sys.stderr.fileno() if stdout_to_stderr else None,
                 watch_stderr=False,
             )

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import msgspec
 
+from rocm_perf.collect.request.launching import Runtime
+
 # docs/containers.md says what each is for.
 _RIGHTS = ("--cap-add=SYS_PTRACE", "--cap-add=SYS_ADMIN", "--security-opt=seccomp=unconfined")
 _AMD = ("--device=/dev/kfd", "--device=/dev/dri")
 _NVIDIA = ("--gpus=all",)
+_AS_ON_THE_NODE = ("--network=host", "--ipc=host")
 _SHARED_MEMORY = "--shm-size=16g"  # torch's data loaders and RCCL talk through it
 
 
@@ -25,26 +28,38 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
 
     def command(self, arguments: Sequence[str]) -> tuple[str, ...]:
         """The docker command that runs rocm-perf in it."""
+        return (*self._docker(), "--entrypoint", "rocm-perf", self.image, *arguments)
+
+    def around(self, runtime: Runtime) -> tuple[str, ...]:
+        """Return the words that stand before a command on a node of a cluster, to run it in the container: it shares
+        the network with the node, so that ranks on other nodes reach it."""
+        if runtime == "docker":
+            return (*self._docker(), *_AS_ON_THE_NODE, "--entrypoint", "env", self.image)
+        binds = (("--bind", f"{folder}:{folder}:{mode}") for folder, mode in self._folders())
+        return (
+            *("apptainer", "exec", *(["--nv"] if self.nvidia else [])),
+            *(word for bind in binds for word in bind),
+            *("--pwd", str(self.writable[0]), f"docker://{self.image}"),
+        )
+
+    def _docker(self) -> tuple[str, ...]:
         return (
             *("docker", "run", "--rm", "--init"),
             *(_NVIDIA if self.nvidia else _AMD),
             *_RIGHTS,
             _SHARED_MEMORY,
-            *self._mounts(),
+            *(word for folder, mode in self._folders() for word in _mount(folder, mode)),
             *("--workdir", str(self.writable[0])),
             *(word for name in self.variables for word in ("--env", name)),
-            *("--entrypoint", "rocm-perf", self.image),
-            *arguments,
         )
 
-    def _mounts(self) -> Iterator[str]:
-        """The options that mount the folders, each once; one inside another comes with it."""
+    def _folders(self) -> Iterator[tuple[Path, str]]:
+        """The folders that are mounted and how, each once; one inside another comes with it."""
         writable = [each for each in dict.fromkeys(self.writable) if not _is_inside(each, self.writable)]
-        for folder in writable:
-            yield from _mount(folder, "rw")
+        yield from ((folder, "rw") for folder in writable)
         for folder in dict.fromkeys(self.readable):
             if folder not in writable and not _is_inside(folder, writable):
-                yield from _mount(folder, "ro")
+                yield folder, "ro"
 
 
 def _is_inside(folder: Path, others: Sequence[Path]) -> bool:

@@ -45,6 +45,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     workloads: tuple[Workload, ...]
     images: dict[str, BuiltImage] = {}  # by the name of the workload
     configuration: Configuration = Configuration()
+    registry: str = ""  # where the images were pushed
 
 
 def write_manifest(manifest: BuildManifest, path: Path) -> None:
@@ -75,4 +76,5 @@ def read_manifest(path: Path) -> Prepared:
         workloads=tuple(workloads.values()),
         images={workloads[key].name: image for key, image in images.items() if key in workloads},
         configuration=configuration,
+        registry=str(document.get("registry") or ""),
     )

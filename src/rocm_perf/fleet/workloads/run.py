@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -13,9 +11,12 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from rocm_perf import user_program
 from rocm_perf.analysis.overview import examine
 from rocm_perf.collect.run.launch import exit_code, launch
+from rocm_perf.collect.run.streams import STDERR
 from rocm_perf.errors import EmptyCaptureError, NotSupportedError, OutputError, RocmPerfError
+from rocm_perf.fleet.job import THIS_ROCM_PERF
 from rocm_perf.fleet.ranks import rank_rows
 from rocm_perf.fleet.workloads.outputs import Outputs, write_bundle, write_outputs
 from rocm_perf.fleet.workloads.plan import RAW, Step
@@ -69,12 +70,13 @@ def new_folder(output: Path, now: time.struct_time | None = None) -> Path:
 
 def record_step(step: Step, profile: Profile) -> tuple[int, str]:
     """Run a step; returns its exit code, and why it was refused, if it was."""
-    if step.where != "container":
+    is_launch = step.argv[:2] == ("rocm-perf", "launch")
+    if step.where != "container" and not is_launch:
         return profile(step.argv[1:])
-    to_stderr = "--json" in step.argv[: step.argv.index("--")]
-    stdout = sys.stderr.fileno() if to_stderr else None
-    code = exit_code(launch(step.argv, os.environ, stdout=stdout, watch_stderr=False).status)
-    return code, _BY_DOCKER.get(code, "")
+    argv = (*THIS_ROCM_PERF, *step.argv[1:]) if is_launch else step.argv
+    stdout = STDERR if step.stdout_to_stderr else None
+    code = exit_code(launch(argv, user_program.environment(), stdout=stdout, watch_stderr=False).status)
+    return code, "" if is_launch else _BY_DOCKER.get(code, "")
 
 
 def finish_step(

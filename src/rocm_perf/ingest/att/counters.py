@@ -15,7 +15,7 @@ import polars as pl
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError
 from rocm_perf.ingest.att.waves import FileNames, dispatch_of, number
 from rocm_perf.ingest.io import json
-from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.io.source import Source, note_consulted
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.model.run import Loss
@@ -98,6 +98,7 @@ def _counter_names(source: Source) -> list[str]:
         beside = Source(source.path, f"{folder}{slash}filenames.json")
     else:
         beside = Source(source.path.parent / "filenames.json")
+        note_consulted(beside.path)
     try:
         return json.decode(beside, FileNames)[0].counter_names
     except (RocmPerfError, OSError, KeyError):

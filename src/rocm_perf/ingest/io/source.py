@@ -3,17 +3,16 @@ a stream that ends early yields what it has and says so."""
 
 from __future__ import annotations
 
-import struct
+import os
+import stat
 import tempfile
 import zipfile
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
 from pathlib import Path
-from typing import IO, cast
+from typing import Protocol, cast
 
 import msgspec
 import zstandard
@@ -21,6 +20,7 @@ from isal import isal_zlib
 
 from rocm_perf.environment import whole_number
 from rocm_perf.errors import InputError
+from rocm_perf.ingest.io import archive
 from rocm_perf.ingest.io.zstd_frames import FrameWatch
 from rocm_perf.units import format_bytes
 
@@ -28,12 +28,13 @@ CHUNK_BYTES = 512 << 10
 STORED_CHUNK_BYTES = 256 << 10  # of a compressed file at a time, to notice a decompression bomb early
 HEAD_BYTES = 64 << 10
 OUTLINE_BYTES = 4 << 20  # enough to tell how far a file expands
-MAX_ZIP_MEMBERS = 10_000
 
 # A recording expands 10 to 40 times; a bomb a thousand times or more.
 MAX_BYTES = whole_number("ROCM_PERF_MAX_BYTES", 32 << 30)
 MAX_RATIO = 250
 RATIO_FREE_BYTES = 64 << 20
+MAX_TEXT_RATIO = 1000  # events that name their texts by number: 20 bytes, and a long operation of a TPU
+TEXT_FREE_BYTES = 256 << 20
 MAX_ZSTD_WINDOW = 128 << 20  # zstd's own limit without --long
 
 # Called with (name, bytes read, bytes stored) while a source is read; the command line shows it.
@@ -42,12 +43,21 @@ PROGRESS: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("progr
 # Asked before a file is opened, those beside a recording included; a server sets it to the folders it was given.
 MAY_OPEN: ContextVar[Callable[[Path], bool]] = ContextVar("may_open", default=lambda _path: True)
 
+# What a file was when it was looked at: its size, time and number; its kind alone if it is no plain file.
+FileState = tuple[int, ...] | None
+_CONSULTED: ContextVar[dict[str, FileState] | None] = ContextVar("consulted", default=None)
+
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # with members, and without
 _GZIP_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls it an instance
 _DAMAGE = (EOFError, zlib.error, _GZIP_ERROR, zstandard.ZstdError, zipfile.BadZipFile)
-# What zipfile raises on hostile headers, beside BadZipFile and OSError.
-_ZIP_ERRORS = (zipfile.BadZipFile, RuntimeError, ValueError, KeyError, EOFError, struct.error, OverflowError)
+
+
+class Stored(Protocol):
+    """A file or a member of a zip, before gzip or zstd is undone; `tell` counts the bytes on disk."""
+
+    def read(self, size: int, /) -> bytes: ...
+    def tell(self) -> int: ...
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -64,14 +74,26 @@ class Source(msgspec.Struct, frozen=True):
     @property
     def file_name(self) -> str:
         """The last part of its name, without .gz or .zst."""
-        last = self.member.rsplit("/", 1)[-1] if self.member else self.path.name
+        last = self._inside.name if self.member else self.path.name
         for suffix in (".gz", ".zst"):
             last = last.removesuffix(suffix)
         return last
 
     @property
     def folder(self) -> Path:
-        return (self.path / self.member).parent if self.member else self.path.parent
+        return (self.path / self._inside).parent if self.member else self.path.parent
+
+    @property
+    def _inside(self) -> Path:
+        """The place of a member in its archive, wherever its path claims to lead."""
+        return Path(*archive.parts_of(self.member or ""))
+
+    def beside(self, ending: str) -> Source:
+        """The file of the same name and this ending, where links lead to; its `stored_bytes` are 0 if there is none."""
+        if self.member is None:
+            path = self.path.resolve()
+            return Source(path.with_name(path.name + ending))
+        return Source(self.path, self.member + ending)
 
     @property
     def stored_bytes(self) -> int:
@@ -79,8 +101,9 @@ class Source(msgspec.Struct, frozen=True):
         try:
             size = self.path.stat().st_size
             # The directory of a zip can claim any size, but not that a member is larger than the zip.
-            return size if self.member is None else min(size, _member(self.path, self.member).compress_size)
-        except (OSError, *_ZIP_ERRORS):
+            member = self.member and archive.member_of(self.path, self.member)
+            return min(size, member.compress_size) if member else size
+        except (OSError, *archive.ERRORS):
             return 0
 
     def head(self, size: int = HEAD_BYTES) -> bytes:
@@ -135,10 +158,11 @@ class Source(msgspec.Struct, frozen=True):
             return
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
             plain = Path(folder) / "content"
-            self._unpack(plain)
+            self.write_to(plain)
             yield plain
 
-    def _unpack(self, plain: Path) -> None:
+    def write_to(self, plain: Path) -> None:
+        """Write the decompressed content to a file; raises where it breaks off."""
         with self.reader() as reader:
             try:
                 with plain.open("wb") as out:
@@ -154,15 +178,15 @@ class Source(msgspec.Struct, frozen=True):
                 raise InputError(f"cannot read {self.name}", reader.damage, "Copy it again from its machine.")
 
     @contextmanager
-    def _open(self) -> Iterator[IO[bytes]]:
+    def _open(self) -> Iterator[Stored]:
         if not MAY_OPEN.get()(self.path):
             raise InputError(f"{self.path} is not read", "it leads out of the folders that may be read")
         if self.member is None:
             with self.path.open("rb") as raw:
                 yield raw
         else:
-            with _archive_of(self.path).open(_member(self.path, self.member)) as raw:
-                yield raw
+            with closing(archive.open_member(self.path, self.member)) as content:
+                yield content
 
 
 class Content(msgspec.Struct, frozen=True):
@@ -175,7 +199,7 @@ class Content(msgspec.Struct, frozen=True):
 class Reader:
     """Iterates over the decompressed content of one source, within the bounds."""
 
-    def __init__(self, raw: IO[bytes], name: str, stored_bytes: int) -> None:
+    def __init__(self, raw: Stored, name: str, stored_bytes: int) -> None:
         self.damage: str | None = None
         self._name = name
         self._stored = max(stored_bytes, 1)
@@ -240,37 +264,59 @@ class Reader:
             raise _bomb(self._name)
 
 
+def is_plausible_text(text_bytes: int, file_bytes: int) -> bool:
+    """Whether rows of a file may have so much text, each with what it names by number; one text of a megabyte that all
+    rows name is a decompression bomb."""
+    return text_bytes <= max(TEXT_FREE_BYTES, MAX_TEXT_RATIO * file_bytes)
+
+
+@contextmanager
+def consulting() -> Iterator[dict[str, FileState]]:
+    """While active, collects the files outside of the recordings that are looked at, those that are missing included:
+    what is found depends on them too."""
+    consulted: dict[str, FileState] = {}
+    token = _CONSULTED.set(consulted)
+    try:
+        yield consulted
+    finally:
+        _CONSULTED.reset(token)
+
+
+def note_consulted(*paths: Path | str, states: Mapping[str, FileState] | None = None) -> None:
+    """Say which files are about to be looked at, or what others were when that was done elsewhere."""
+    consulted = _CONSULTED.get()
+    if consulted is not None:
+        for name in map(str, paths):
+            if name not in consulted:
+                consulted[name] = state_of(name)
+        consulted.update(states or {})
+
+
+def state_of(path: Path | str) -> FileState:
+    """What tells this file from a later one of the same name; None where there is none."""
+    try:
+        facts = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(facts.st_mode):
+        return (stat.S_IFMT(facts.st_mode),)
+    return (
+        facts.st_size,
+        facts.st_mtime_ns,
+        facts.st_ino,
+    )  # SQLite, as root, changes the owner: ctime is another
+
+
 def sources_of(path: Path) -> list[Source]:
     """The file itself, or every file inside it if it is a zip."""
     with path.open("rb") as raw:
         if raw.read(4) not in _ZIP:
             return [Source(path)]
-    try:
-        members = [info for info in _archive_of(path).infolist() if not info.is_dir()]
-    except _ZIP_ERRORS as error:
-        raise InputError(f"{path} is a damaged zip file", str(error)) from error
-    if len(members) > MAX_ZIP_MEMBERS:
-        raise InputError(
-            f"{path} holds {len(members):,} files",
-            f"more than {MAX_ZIP_MEMBERS:,} are not read",
-            "Unpack it and name the folder of one run.",
-        )
-    repeated = [name for name, times in Counter(info.filename for info in members).items() if times > 1]
-    if repeated:
-        raise InputError(
-            f"{path} holds two files called {repeated[0]}",
-            "only one of them can be read, and it is not clear which one is meant",
-            "Unpack it and name the folder of one run.",
-        )
-    # zipfile never gives more of a member than its directory promises.
-    promised = sum(info.file_size for info in members)
+    members = archive.members_of(path)
+    promised = sum(info.file_size for info in members)  # no more of a member is read
     if promised > max(RATIO_FREE_BYTES, MAX_RATIO * path.stat().st_size):
         raise _bomb(str(path))
-    return [Source(path, info.filename) for info in members if not _is_hidden(info.filename)]
-
-
-def _is_hidden(member: str) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in member.split("/"))
+    return [Source(path, info.filename) for info in members]
 
 
 def _bomb(name: str) -> InputError:
@@ -287,26 +333,11 @@ def _explained(name: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"cannot read {name}", error.strerror or str(error)) from error
-    except _ZIP_ERRORS as error:
+    except archive.ERRORS as error:
         raise InputError(f"cannot read {name}", str(error)) from error
 
 
-def _archive_of(path: Path) -> zipfile.ZipFile:
-    """The open archive. It is cached, because each of thousands of members would read the directory again."""
-    status = path.stat()
-    return _archive(path, status.st_ino, status.st_size, status.st_mtime_ns)
-
-
-@lru_cache(maxsize=2)
-def _archive(path: Path, *_version: int) -> zipfile.ZipFile:
-    return zipfile.ZipFile(path)
-
-
-def _member(path: Path, member: str) -> zipfile.ZipInfo:
-    return _archive_of(path).getinfo(member)
-
-
-def _expand(raw: IO[bytes]) -> Iterator[bytes]:
+def _expand(raw: Stored) -> Iterator[bytes]:
     first = raw.read(min(STORED_CHUNK_BYTES, CHUNK_BYTES))
     while 0 < len(first) < 4 and (more := raw.read(4 - len(first))):
         first += more
@@ -322,13 +353,13 @@ def _is_packed(first: bytes) -> bool:
     return first.startswith((_GZIP, _ZSTD)) or (first[1:4] == b"\x2a\x4d\x18" and first[0] >> 4 == 5)
 
 
-def _plain(raw: IO[bytes], chunk: bytes) -> Iterator[bytes]:
+def _plain(raw: Stored, chunk: bytes) -> Iterator[bytes]:
     while chunk:
         yield chunk
         chunk = raw.read(CHUNK_BYTES)
 
 
-def _gunzip(raw: IO[bytes], data: bytes) -> Iterator[bytes]:
+def _gunzip(raw: Stored, data: bytes) -> Iterator[bytes]:
     stream = isal_zlib.decompressobj(wbits=31)
     while data:
         if stream.eof:
@@ -356,7 +387,7 @@ def _gunzip(raw: IO[bytes], data: bytes) -> Iterator[bytes]:
 class _Rejoined:
     """A stream whose first bytes were read already; the watch sees everything that is read."""
 
-    def __init__(self, first: bytes, raw: IO[bytes], watch: FrameWatch) -> None:
+    def __init__(self, first: bytes, raw: Stored, watch: FrameWatch) -> None:
         self._first, self._raw, self._watch = first, raw, watch
 
     def read(self, size: int = -1) -> bytes:
@@ -368,7 +399,7 @@ class _Rejoined:
         return data
 
 
-def _unzstd(raw: IO[bytes], first: bytes) -> Iterator[bytes]:
+def _unzstd(raw: Stored, first: bytes) -> Iterator[bytes]:
     context = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW)
     watch = FrameWatch()
     rejoined = _Rejoined(first, raw, watch)

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from rocm_perf.ingest.io.source import note_consulted
 from rocm_perf.ingest.kineto.fields import on_one_line
 
 _LARGEST_BYTES = 1 << 20  # of a source file; inductor's are a few KiB
@@ -30,6 +31,8 @@ def with_compiled(operators: pl.DataFrame) -> pl.DataFrame:
     if not generated.any():
         return plain
     rows = operators.filter(generated).select("inputs", "dtypes", *_FIELDS)
+    named = rows.select("kernel_file", "kernel_hash").unique().rows()
+    note_consulted(*(file for file, digest in named if _is_named_after(file, digest)))
     places = generated.arg_true()
     inputs = plain["inputs"].scatter(places, [_inputs(*row) for row in rows.iter_rows()])
     return plain.with_columns(inputs)
@@ -45,8 +48,9 @@ def _inputs(  # noqa: PLR0913, PLR0917  (one for each column)
 ) -> str | None:
     texts = _decoded(inputs)
     names = parameters(file, digest)
-    tensors = [place for place, kind in enumerate(_decoded(dtypes)) if kind != "Scalar"]
-    if len(names) >= len(texts):
+    kinds = _decoded(dtypes)
+    tensors = [place for place, kind in enumerate(kinds) if kind != "Scalar"]
+    if len(names) >= max(len(texts), len(kinds)):
         for place in tensors:
             texts[place : place + 1] = [names[place]]
     extra = [
@@ -64,11 +68,15 @@ def _decoded(text: str | None) -> list[str]:
         return []
 
 
+def _is_named_after(file: str, digest: str | None) -> bool:
+    return digest is not None and Path(file).name == f"{digest}.py"
+
+
 @lru_cache(maxsize=4096)
 def parameters(file: str, digest: str | None) -> tuple[str, ...]:
     """The names of a generated kernel's parameters, in order; none where its source is not at hand."""
     path = Path(file)
-    if path.suffix != ".py" or path.stem != digest:
+    if not _is_named_after(file, digest):
         return ()
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST_BYTES:

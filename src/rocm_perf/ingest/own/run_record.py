@@ -10,7 +10,7 @@ import socket
 import msgspec
 
 from rocm_perf.errors import InputError
-from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.io.source import Source, note_consulted
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.model.collection import KIND, VERSION, CollectionRecord
@@ -59,7 +59,9 @@ def _notices(record: CollectionRecord) -> tuple[str, ...]:
 def is_under_way(record: CollectionRecord) -> bool:
     """Whether rocm-perf is recording the run on this machine now."""
     here = record.host == socket.gethostname()
-    return record.state == "running" and here and os.path.exists(f"/proc/{record.pid}")
+    process = f"/proc/{record.pid}"
+    note_consulted(process)
+    return record.state == "running" and here and os.path.exists(process)
 
 
 def _unfinished(record: CollectionRecord) -> str:

@@ -12,10 +12,12 @@ from typing import Any
 
 import msgspec
 
-from rocm_perf.ingest.io.source import MAX_RATIO, Source
+from rocm_perf.ingest.io.source import Source
 from rocm_perf.units import format_bytes
 
 MAX_PACKET_BYTES = 64 << 20
+# What compressed packets hold; Perfetto's expand 5 to 10 times, and each packet costs microseconds, an empty one too.
+_MOST_EXPANSION, _EXPANSION_FREE_BYTES = 50, 8 << 20
 _PACKET_TAG = 0x0A  # field 1, length-delimited
 _ZEROS = re.compile(rb"\0+")
 _BOOT_CLOCK = 6
@@ -68,6 +70,11 @@ class Packets:
         self._read = 0
         self._expanded = 0
 
+    @property
+    def size_bytes(self) -> int:
+        """How much was read, before compressed packets expand."""
+        return self._read
+
     def __iter__(self) -> Iterator[Any]:
         with self._source.reader() as reader:
             for packet in self._decoded(self._walk(reader)):
@@ -118,8 +125,8 @@ class Packets:
             self.undecoded += 1
             return
         self._expanded += len(plain)
-        if self._expanded > MAX_PACKET_BYTES + MAX_RATIO * self._read:
-            self.damage = f"its compressed packets expand more than {MAX_RATIO} times and were left out"
+        if self._expanded > _EXPANSION_FREE_BYTES + _MOST_EXPANSION * self._read:
+            self.damage = f"its compressed packets expand more than {_MOST_EXPANSION} times and were left out"
             return
         position = 0
         with suppress(NotAPacketError):
@@ -160,6 +167,13 @@ class Sequence(msgspec.Struct):
     clocks: dict[int, _Clock] = msgspec.field(default_factory=dict)
     default_clock: int = 0
     default_track: int = 0
+
+    @staticmethod
+    def is_taught_by(packet: Any) -> bool:
+        """Whether the packet says something that later ones of its writer refer to."""
+        return any(
+            packet.HasField(name) for name in ("interned_data", "trace_packet_defaults", "clock_snapshot")
+        )
 
     def learn(self, packet: Any) -> None:
         if packet.sequence_flags & _STATE_CLEARED:

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from rocm_perf.errors import EmptyCaptureError
+from rocm_perf.errors import EmptyCaptureError, InputError
 from rocm_perf.ingest import domains
 from rocm_perf.ingest.io.csv import drop_incomplete
-from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.io.source import Source, is_plausible_text
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.perfetto.packets import NotAPacketError, Packets, messages, split
@@ -20,6 +20,7 @@ from rocm_perf.model.derived import ANALYSIS
 from rocm_perf.model.derived import CATEGORY as DERIVED
 from rocm_perf.model.run import Loss
 from rocm_perf.model.schema import SCHEMAS
+from rocm_perf.units import format_bytes
 
 _CATEGORY = pl.col("category")
 _HIP_WORDS = ("rocm_hip", "rocm_hsa", "rocm_rccl")  # omnitrace 1.x
@@ -52,21 +53,27 @@ def read_trace(source: Source) -> Part:
     """All tables of the trace."""
     packets, recording = Packets(source), Recording()
     recording.gather(packets)
+    rows = recording.slices.frame()
+    samples = _samples(recording.readings.frame(), recording.tracks)
+    counters = recording.counters.frame()
+    text_bytes = sum(map(_text_bytes, (rows, samples, counters)))
+    if not is_plausible_text(text_bytes, packets.size_bytes):
+        raise InputError(
+            f"{source.name} cannot be read as a Perfetto trace",
+            f"its events name {format_bytes(text_bytes)} of text, which those of no program do",
+        )
     losses = [Loss(source.name, packets.damage)] if packets.damage else []
     losses += [Loss(source.name, what, count) for what, count in recording.lost.items()]
     tracks = _tracks(recording.tracks)
     slices, lost = drop_incomplete(
-        recording.slices.frame().rename({"begin_ns": "start_ns"}), ("name", "start_ns", "end_ns"), source.name
+        rows.rename({"begin_ns": "start_ns"}), ("name", "start_ns", "end_ns"), source.name
     )
     recorded = slices.filter(_CATEGORY.ne_missing(DERIVED))
     tables = _tables(recorded.join(tracks, on="track", how="left", maintain_order="left"))
-    samples = _samples(recording.readings.frame(), recording.tracks)
     if tables["copies"].height:
         samples = samples.filter(pl.col("metric") != _DRAWN_FROM_COPIES)
     tables["samples"], unread = drop_incomplete(samples, ("time_ns",), source.name)
-    tables["counters"] = (
-        recording.counters.frame().join(tracks.select("track", "pid"), on="track", how="left").drop("track")
-    )
+    tables["counters"] = counters.join(tracks.select("track", "pid"), on="track", how="left").drop("track")
     if not any(frame.height for frame in tables.values()):
         raise EmptyCaptureError(
             f"{source.name} holds no events",
@@ -84,6 +91,11 @@ def read_trace(source: Source) -> Part:
         clock="boot",
         notices=_notices(tables["dispatches"]),
     )
+
+
+def _text_bytes(rows: pl.DataFrame) -> int:
+    """The length of all texts, each as often as it is named."""
+    return int(sum(rows.select(pl.col(pl.String).str.len_bytes().cast(pl.Int64).sum()).row(0)))
 
 
 def _tables(slices: pl.DataFrame) -> dict[str, pl.DataFrame]:

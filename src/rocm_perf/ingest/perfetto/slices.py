@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence as Values
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from rocm_perf.ingest.perfetto.packets import Clocks, Packets, Sequence, text
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
 _ROWS_AT_ONCE = 1 << 16
 _DIGITS = re.compile(r"\d{1,18}")
+_LONGEST_NOTE = 100  # characters of a size or an agent
 
 # Debug annotations that are kept, under the names they have had.
 _INTEGERS = {
@@ -81,11 +83,16 @@ class Columns:
     def _flush(self) -> None:
         values = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
         columns = zip(self._schema.items(), values, strict=True)
-        # strict=False: a number that does not fit its type is null
-        self._frames.append(
-            pl.DataFrame([pl.Series(name, values, dtype, strict=False) for (name, dtype), values in columns])
-        )
+        self._frames.append(pl.DataFrame([_series(name, dtype, values) for (name, dtype), values in columns]))
         self._rows = []
+
+
+def _series(name: str, dtype: Any, values: Values[Any]) -> pl.Series:
+    """A column; a number that does not fit its type is null. Each text is in memory once, however many rows name it."""
+    if dtype != pl.String:
+        return pl.Series(name, values, dtype, strict=False)
+    places = {text: place for place, text in enumerate(dict.fromkeys(values))}
+    return pl.Series(name, list(places), dtype).gather([places[text] for text in values])
 
 
 class Track(msgspec.Struct):
@@ -126,9 +133,11 @@ class Recording(msgspec.Struct):
     _kernels: int = 0
 
     def gather(self, packets: Packets) -> None:
-        clocks, sequences = Clocks(), defaultdict[int, Sequence](Sequence)
+        clocks, sequences, stranger = Clocks(), defaultdict[int, Sequence](Sequence), Sequence()
         for packet in packets:
-            sequence = sequences[packet.trusted_packet_sequence_id]
+            sequence = sequences.get(packet.trusted_packet_sequence_id, stranger)
+            if sequence is stranger and Sequence.is_taught_by(packet):
+                sequence = sequences[packet.trusted_packet_sequence_id]
             try:
                 sequence.learn(packet)
                 self._take(packet, sequence, clocks)
@@ -183,10 +192,11 @@ class Recording(msgspec.Struct):
         self._open[track].append(None if ended else row)
 
     def _end(self, event: Any, time: int, track: int, sequence: Sequence) -> None:
-        if not self._open[track]:
+        stack = self._open.get(track)
+        if not stack:
             self.lost["ends of slices that did not begin"] += 1
             return
-        row = self._open[track].pop()
+        row = stack.pop()
         if row is not None:
             row[_END_NS] = time
             _annotate(row, event, sequence)
@@ -264,7 +274,7 @@ def _annotate(row: Row, event: Any, sequence: Sequence) -> list[tuple[str, float
 
 def _annotate_text(row: Row, place: int, value: str) -> None:
     """Fill in a size like `(256,1,1)` or an agent like `Agent-4`."""
-    numbers = [int(digits) for digits in _DIGITS.findall(value)]
+    numbers = [int(digits) for digits in _DIGITS.findall(value[:_LONGEST_NOTE])]
     if place in _SIZE_PLACES:
         row[place : place + 3] = (numbers + [None] * 3)[:3]
     elif numbers:

@@ -18,6 +18,8 @@ from rocm_perf.model.run import Loss
 from rocm_perf.model.time_window import WHOLE, Span
 
 MAIN_TABLE = "rocpd_kernel_dispatch"
+# Without a row in one of these, a process is not there: its tables were made, and nothing was recorded.
+_TELLING = ("kernel_dispatch", "region", "memory_copy", "memory_allocate", "sample", "event", "info_process")
 _SUFFIXED = re.compile(MAIN_TABLE + r"(|_[0-9A-Za-z_\-]+)")
 
 
@@ -87,7 +89,7 @@ class Run:
         self.losses.append(Loss(self.database.name, what, records))
 
     def has(self, table: str) -> bool:
-        return f"rocpd_{table}{self.suffix}" in self.database.tables
+        return self.database.has(f"rocpd_{table}{self.suffix}")
 
     def has_column(self, table: str, column: str) -> bool:
         return self.has(table) and column in self.database.columns(f"rocpd_{table}{self.suffix}")
@@ -147,6 +149,15 @@ class Run:
         if self.during == WHOLE:
             return Lookup(self.frame("event", columns))
         return RangedLookup(lambda ids: self.frame("event", columns, only={"id": ids}))
+
+    @property
+    def is_empty(self) -> bool:
+        try:
+            return not any(
+                self.database.count(f"rocpd_{table}{self.suffix}") for table in _TELLING if self.has(table)
+            )
+        except InputError:
+            return False  # reading it will say why
 
     @cached_property
     def strings(self) -> Lookup:
@@ -232,16 +243,17 @@ class Run:
 
 def runs_of(database: Database, span: Span = WHOLE) -> list[Run]:
     """The processes of a file, in the order of its tables; `span` is the part of them that will be read."""
+    suffixes = (match.group(1) for table in database.tables if (match := _SUFFIXED.fullmatch(table)))
+    sets = [Run(database, suffix, during=span) for suffix in suffixes]
     runs: list[Run] = []
-    for suffix in (match.group(1) for table in database.tables if (match := _SUFFIXED.fullmatch(table))):
-        run = Run(database, suffix, during=span)
+    for run in [run for run in sets if not run.is_empty] or sets[:1]:
         guids = (
             run.frame("info_process", texts=["guid"])["guid"]
             .drop_nulls()
             .unique(maintain_order=True)
             .to_list()
         )
-        runs += [run] if len(guids) < 2 else [Run(database, suffix, guid, span) for guid in guids]
+        runs += [run] if len(guids) < 2 else [Run(database, run.suffix, guid, span) for guid in guids]
     return runs
 
 

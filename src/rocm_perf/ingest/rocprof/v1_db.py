@@ -50,7 +50,7 @@ def _spans(database: Database) -> pl.DataFrame:
     frames = [
         _text(database, table, _SPAN_COLUMNS).with_columns(pl.lit(kind).alias("kind"))
         for table, kind in _KINDS.items()
-        if table in database.tables
+        if database.has(table)
     ]
     schema = dict.fromkeys([*_SPAN_COLUMNS, "kind"], pl.String)
     rows = typed_spans(pl.concat([pl.DataFrame(schema=schema), *frames], how="diagonal"))
@@ -77,7 +77,7 @@ def _correlation(rows: pl.DataFrame) -> pl.Expr:
 
 def _profiled(database: Database, source: str) -> tuple[dict[str, pl.DataFrame], list[Loss]]:
     """The tables from KERN, which is results.csv as a table. Its names are stored with their quotes."""
-    if "KERN" not in database.tables:
+    if not database.has("KERN"):
         return {}, []
     columns = [name for name in database.columns("KERN") if _SAFE_COLUMN.fullmatch(name)][:_MAX_COLUMNS]
     if not {"Index", "KernelName"} <= set(columns):

@@ -19,12 +19,16 @@ from rocm_perf.ingest.peek import Peek
 from rocm_perf.ingest.torch_memory.events import DeviceEvents, Row, allocations, reserved, segment_blocks
 from rocm_perf.ingest.torch_memory.stacks import Stacks
 from rocm_perf.ingest.torch_memory.types import Annotation, Block, Segment, Snapshot
+from rocm_perf.model.run import Loss
 
 NO_TIMES = "this release of torch wrote no times: the events stand a microsecond apart, in their order"
 NO_HISTORY = (
     "the snapshot holds the state alone: torch.cuda.memory._record_memory_history() keeps what led to it"
 )
 NO_STACKS = "no call stack was recorded (torch.cuda.memory._record_memory_history(context='all'))"
+_FEWEST_ROW_BYTES = 12  # of the pickle: a row is a dictionary with a number of 5 bytes and names by reference
+_ROWS_FREE = 1000
+_NAMES_FREE_BYTES = 64 << 20
 _STATES = {"active_allocated": "allocated", "inactive": "free"}
 
 
@@ -42,7 +46,12 @@ def read(source: Source) -> Part:
     if content.damage:
         raise InputError(f"cannot read {source.name}", content.damage, "Copy it again from its machine.")
     with collector_off():
-        return _part(_snapshot(content.data, source.name), source.name)
+        try:
+            return _part(_snapshot(content.data, source.name), source.name)
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"{source.name} is not a memory snapshot of torch", f"a text in it: {error}"
+            ) from error
 
 
 def _part(snapshot: Snapshot, name: str) -> Part:
@@ -65,6 +74,7 @@ def _part(snapshot: Snapshot, name: str) -> Part:
         "torch memory snapshot",
         tables,
         clock="epoch" if _is_timed(snapshot) else "relative",
+        losses=_losses(name, stacks),
         notices=tuple(_notices(snapshot, rows)),
     )
 
@@ -82,17 +92,27 @@ def _snapshot(data: bytes, name: str) -> Snapshot:
 
 
 def _check_size(content: Any, size: int) -> None:
-    """Raise unless a file of that size can hold the rows: a list that is repeated by reference costs it nothing."""
+    """Raise unless a file of that size can hold the rows: one repeated by reference costs it next to nothing."""
     if not isinstance(content, dict):
         raise PickleError("it holds no dictionary")
     segments, traces = _list(content.get("segments")), _list(content.get("device_traces"))
-    blocks = [_list(segment.get("blocks")) for segment in segments if isinstance(segment, dict)]
-    if sum(map(len, (segments, traces, *blocks, *map(_list, traces)))) > size:
+    blocks = [block for segment in _dicts(segments) for block in _list(segment.get("blocks"))]
+    histories = [_list(block.get("history")) for block in _dicts(blocks)]
+    annotations = _list(content.get("external_annotations"))
+    rows = [segments, traces, blocks, annotations, *histories, *map(_list, traces)]
+    if sum(map(len, rows)) > size // _FEWEST_ROW_BYTES + _ROWS_FREE:
         raise PickleError("it repeats its rows by reference more often than any program allocates")
+    names = sum(len(name) for each in _dicts(annotations) if isinstance(name := each.get("name"), str))
+    if names > max(_NAMES_FREE_BYTES, size):
+        raise PickleError("it repeats long names by reference more often than any program has ranges")
 
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _dicts(values: list[Any]) -> Iterator[dict[str, Any]]:
+    return (value for value in values if isinstance(value, dict))
 
 
 def _devices(snapshot: Snapshot) -> Iterator[DeviceEvents]:
@@ -111,6 +131,12 @@ def _devices(snapshot: Snapshot) -> Iterator[DeviceEvents]:
 
 def _is_timed(snapshot: Snapshot) -> bool:
     return any(event.time_us is not None for trace in snapshot.device_traces for event in trace)
+
+
+def _losses(name: str, stacks: Stacks) -> tuple[Loss, ...]:
+    """The call stacks that were left out, if there are any."""
+    what = "call stacks, because the texts of all take too much memory"
+    return (Loss(name, what, stacks.left_out),) if stacks.left_out else ()
 
 
 def _notices(snapshot: Snapshot, rows: list[Row]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import blake2b
+from sys import getsizeof
 from typing import Any
 
 import polars as pl
@@ -13,12 +14,17 @@ from rocm_perf.ingest.torch_memory.types import Frames
 
 _MOST_FRAMES = 200  # of one stack, the innermost ones
 _MOST_CHARACTERS = 1000  # of the name of one function: C++ templates have more
+# Of the texts of all stacks together, as Python keeps them. 20,000 usual stacks take 80 MB; a small file can ask for a
+# thousand times that, because stacks share their frames.
+_MOST_BYTES = 128 << 20
 
 
 class Stacks:
-    """The distinct stacks that were seen."""
+    """The distinct stacks that were seen; `left_out` counts those for which there was no room."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self.left_out = 0
+        self._room_bytes = most_bytes
         self._numbers: dict[str, int] = {}
         self._known: dict[tuple[int, ...], int | None] = {}
         self._lines: dict[int, str] = {}
@@ -31,8 +37,7 @@ class Stacks:
         key = tuple(map(id, frames[:_MOST_FRAMES]))
         if key not in self._known:
             self._kept.append(frames)
-            text = "\n".join(filter(None, map(self._line, frames[:_MOST_FRAMES])))
-            self._known[key] = self._numbers.setdefault(text, _number(text)) if text else None
+            self._known[key] = self._new(frames[:_MOST_FRAMES])
         return self._known[key]
 
     def frame(self) -> pl.DataFrame:
@@ -42,9 +47,22 @@ class Stacks:
             schema={"stack_id": pl.Int64, "frames": pl.String},
         )
 
+    def _new(self, frames: list[Any]) -> int | None:
+        if self._room_bytes > 0:
+            text = "\n".join(filter(None, map(self._line, frames)))
+            if text in self._numbers:
+                return self._numbers[text]
+            self._room_bytes -= getsizeof(text)
+            if self._room_bytes > 0:
+                return self._numbers.setdefault(text, _number(text)) if text else None
+        self.left_out += 1
+        return None
+
     def _line(self, frame: Any) -> str:
         if id(frame) not in self._lines:
-            self._lines[id(frame)] = _described(frame) if isinstance(frame, Mapping) else ""
+            line = _described(frame) if isinstance(frame, Mapping) else ""
+            self._lines[id(frame)] = line
+            self._room_bytes -= getsizeof(line)
         return self._lines[id(frame)]
 
 
@@ -55,7 +73,13 @@ def _number(text: str) -> int:
 
 def _described(frame: Mapping[str, Any]) -> str:
     """As torch.profiler writes a frame: `file.py(12): function`; of C++ the function alone."""
-    name, file, line = (frame.get(field) for field in ("name", "filename", "line"))
-    function = " ".join(str(name or "").split())[:_MOST_CHARACTERS]
-    path = " ".join(str(file or "").split())[:_MOST_CHARACTERS]
+    function, path = (_one_line(frame.get(field)) for field in ("name", "filename"))
+    line = frame.get("line")
     return f"{path}({line}): {function}" if path.endswith(".py") and isinstance(line, int) else function
+
+
+def _one_line(value: Any) -> str:
+    """A text without line breaks, as far as it is kept: what else a file holds there may be deep, or repeat itself."""
+    return (
+        " ".join(value[: 2 * _MOST_CHARACTERS].split())[:_MOST_CHARACTERS] if isinstance(value, str) else ""
+    )

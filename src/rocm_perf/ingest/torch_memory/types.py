@@ -9,6 +9,10 @@ from typing import Annotated, Any
 import msgspec
 
 Size = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+Moment = Annotated[
+    int, msgspec.Meta(ge=0, le=2**52)
+]  # microseconds: a century has fewer, and 64 bits hold their ns
+Number = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]  # a pickle may hold any
 Frames = Any  # a list of dicts
 
 
@@ -52,7 +56,7 @@ class Segment(msgspec.Struct):
     total_size: Size
     blocks: list[Block] = []
     device: Size = 0
-    stream: int = 0
+    stream: Number = 0
     segment_type: str = ""
     segment_pool_id: tuple[int, int] = (0, 0)
     is_expandable: bool = False
@@ -64,8 +68,8 @@ class Event(msgspec.Struct):
     action: str
     size: Size = 0
     addr: int | None = None
-    stream: int = 0
-    time_us: Size | None = None
+    stream: Number = 0
+    time_us: Moment | None = None
     device_free: Size | None = None  # of the device, when memory ran out
     frames: Frames = None
 
@@ -75,8 +79,8 @@ class Annotation(msgspec.Struct):
 
     name: str = ""
     stage: str = ""
-    device: int = 0
-    time_us: Size | None = None
+    device: Number = 0
+    time_us: Moment | None = None
 
 
 class Snapshot(msgspec.Struct):

@@ -11,12 +11,15 @@ from typing import Any, NamedTuple
 import msgspec
 import polars as pl
 
-from rocm_perf.ingest.io.protobuf import BYTES, BrokenMessageError, Field, decoded, fields
+from rocm_perf.ingest.io.protobuf import BYTES, BrokenMessageError, decoded, fields
+from rocm_perf.ingest.io.source import is_plausible_text
 from rocm_perf.ingest.xplane.messages import ERRORS, HOSTNAMES, LINES, PLANES, WARNINGS, xplane_messages
 from rocm_perf.ingest.xplane.planes import COLUMN, SCHEMA, STATISTICS, Line, Plane
 from rocm_perf.units import format_count
 
 _MOST_SHOWN = 200  # characters of an error that the profiler wrote down
+_MOST_LINES = 4_000  # of all planes: a thread or a stream has one, and each costs milliseconds to read
+_NO_EVENTS = pl.DataFrame(schema=SCHEMA)
 _INT64 = range(-(1 << 63), 1 << 63)
 _METADATA_PLANE = "/host:metadata"
 _HLO_PROTO = "Hlo Proto"
@@ -35,11 +38,14 @@ class Space(msgspec.Struct):
     errors: list[str] = msgspec.field(default_factory=list)
     warnings: list[str] = msgspec.field(default_factory=list)
     damage: list[str] = msgspec.field(default_factory=list)
+    size_bytes: int = 0
+    lines: int = 0
+    text_bytes: int = 0  # of its rows, with what they name by number
 
 
 def decode_space(data: bytes) -> Space:
     """All planes of a file, and what of it could not be read."""
-    space = Space()
+    space = Space(size_bytes=len(data))
     texts = {HOSTNAMES: space.hosts, ERRORS: space.errors, WARNINGS: space.warnings}
     try:
         for at in fields(data):
@@ -54,25 +60,38 @@ def decode_space(data: bytes) -> Space:
 
 def _add_plane(space: Space, data: bytes) -> None:
     try:
-        parts = list(fields(data))
+        about_bytes, lines_at = _divided(data)
         messages = xplane_messages()
-        about = decoded(messages["XPlane"], _without_lines(data, parts))
+        about = decoded(messages["XPlane"], about_bytes)
         names = _Names(about)
         if names.plane == _METADATA_PLANE:
             space.programs.update(_programs(about, names))
-        lines = tuple(
-            _line(decoded(messages["XLine"], data[at.start : at.end]), names)
-            for at in parts
-            if at.number == LINES and at.kind == BYTES
-        )
-        space.planes.append(Plane(names.plane, lines, names.facts(about.stats)))
+        space.lines += len(lines_at)
+        if space.lines > _MOST_LINES:
+            raise BrokenMessageError(f"the file has more than {_MOST_LINES:,} lines")
+        lines = []
+        for start, end in lines_at:
+            lines.append(_line(decoded(messages["XLine"], data[start:end]), names))
+            space.text_bytes += _text_bytes(lines[-1].events)
+            if not is_plausible_text(space.text_bytes, space.size_bytes):
+                raise BrokenMessageError("its events name longer texts than any program has")
+        space.planes.append(Plane(names.plane, tuple(lines), names.facts(about.stats)))
     except BrokenMessageError as error:
         space.damage.append(f"a plane of {len(data):,} bytes is left out ({error})")
 
 
-def _without_lines(data: bytes, parts: list[Field]) -> bytes:
-    """The plane's message without its lines, by far the largest part of it."""
-    return b"".join(data[at.begin : at.end] for at in parts if at.number != LINES)
+def _divided(data: bytes) -> tuple[bytes, list[tuple[int, int]]]:
+    """The plane's message without its lines, by far the largest part of it, and where those lie."""
+    about: list[bytes] = []
+    lines: list[tuple[int, int]] = []
+    kept = 0
+    for at in fields(data):
+        if at.number == LINES:
+            about.append(data[kept : at.begin])
+            kept = at.end
+            if at.kind == BYTES and len(lines) <= _MOST_LINES:
+                lines.append((at.start, at.end))
+    return b"".join((*about, data[kept:])), lines
 
 
 class _Cell(NamedTuple):
@@ -91,6 +110,7 @@ class _Names:
         self.plane = _text(about.name)
         self.texts = {entry.key: _text(entry.value.name) for entry in about.stat_metadata}
         self._events = {entry.key: entry.value for entry in about.event_metadata}
+        self._described: dict[int, dict[str, Value | None]] = {}
         self._used = {
             key: (COLUMN.get(name, name), _READERS[type(STATISTICS[name])])
             for key, name in self.texts.items()
@@ -99,13 +119,16 @@ class _Names:
 
     def kinds(self, numbers: pl.Series) -> pl.DataFrame:
         """The name of each kind of event and the statistics that all events of it share, as columns."""
-        rows = [self._described(self._events.get(number)) for number in numbers]
+        for number in numbers:
+            if number not in self._described:
+                self._described[number] = self._description(self._events.get(number))
+        rows = [self._described[number] for number in numbers]
         used = {name for row in rows for name in row}
         columns = {name: [row.get(name) for row in rows] for name in SCHEMA if name in used}
         frame = pl.DataFrame(columns, schema={name: SCHEMA[name] for name in columns})
         return frame.with_columns(numbers.alias("kind"))
 
-    def _described(self, kind: Any) -> dict[str, Value | None]:
+    def _description(self, kind: Any) -> dict[str, Value | None]:
         if kind is None:
             return {"event": None}
         full, shown = _text(kind.name), _text(kind.display_name)
@@ -114,9 +137,10 @@ class _Names:
             named["long_name"] = full
         return named | dict(self.statistics(kind.stats))
 
-    def cells(self) -> dict[int, _Cell]:
-        """An empty cell for each statistic that is used, by its number."""
-        return {key: _Cell(column, read, [], []) for key, (column, read) in self._used.items()}
+    def cell(self, number: int) -> _Cell | None:
+        """An empty cell for the statistic of a number; None if it is not used."""
+        used = self._used.get(number)
+        return None if used is None else _Cell(*used, [], [])
 
     def statistics(self, stats: Any) -> Iterator[tuple[str, Value | None]]:
         """The columns that these statistics fill, with their values."""
@@ -137,8 +161,11 @@ class _Names:
 
 def _line(line: Any, names: _Names) -> Line:
     """One line with its events; a statistic that few events have costs only those."""
+    name = _text(line.display_name) or _text(line.name)
+    if not line.events:
+        return Line(line.id, name, _NO_EVENTS)
     kinds, starts, lengths, counts = [], [], [], []
-    cells = names.cells()
+    cells: dict[int, _Cell | None] = {}
     texts = names.texts
     for row, event in enumerate(line.events):
         kinds.append(event.metadata_id)
@@ -146,8 +173,10 @@ def _line(line: Any, names: _Names) -> Line:
         lengths.append(event.duration_ps)
         counts.append(event.num_occurrences)
         for stat in event.stats:
-            cell = cells.get(stat.metadata_id)
-            if cell is not None:
+            number = stat.metadata_id
+            if number not in cells:
+                cells[number] = names.cell(number)
+            if (cell := cells[number]) is not None:
                 cell.rows.append(row)
                 cell.values.append(cell.read(stat, texts))
     start, length, count = pl.col("start"), pl.col("length"), pl.col("count")
@@ -162,20 +191,34 @@ def _line(line: Any, names: _Names) -> Line:
         .otherwise(length // 1000),
         occurrences=pl.when(count > 0).then(count),
     )
-    own = [_scattered(cell, frame.height) for cell in cells.values() if cell.rows]
+    own = [_scattered(cell, frame.height) for cell in cells.values() if cell is not None]
     shared = names.kinds(frame["kind"].unique())
     events = _coalesced(
         frame, own, frame.select("kind").join(shared, on="kind", how="left", maintain_order="left")
     )
-    return Line(line.id, _text(line.display_name) or _text(line.name), events)
+    return Line(line.id, name, events)
 
 
 def _scattered(cell: _Cell, height: int) -> pl.Series:
     """A column that is null but in some rows."""
     dtype = SCHEMA[cell.column]
+    if dtype == pl.String:  # each text once, since a file may name a long one in all of its rows
+        pool = {value: place for place, value in enumerate(dict.fromkeys(cell.values))}
+        places = _Cell("", cell.read, cell.rows, [pool[value] for value in cell.values])
+        return pl.Series(cell.column, list(pool), dtype=dtype).gather(_filled(places, height, pl.UInt32()))
+    return _filled(cell, height, dtype)
+
+
+def _filled(cell: _Cell, height: int, dtype: pl.DataType) -> pl.Series:
     empty = pl.Series(cell.column, [None], dtype=dtype).new_from_index(0, height)
     filled: pl.Series = empty.scatter(cell.rows, pl.Series(cell.values, dtype=dtype))
     return filled
+
+
+def _text_bytes(events: pl.DataFrame) -> int:
+    """The length of all texts, each as often as it is named."""
+    sums = events.select(pl.col(pl.String).str.len_bytes().cast(pl.Int64).sum())
+    return int(sum(sums.row(0)))
 
 
 def _coalesced(frame: pl.DataFrame, own: list[pl.Series], shared: pl.DataFrame) -> pl.DataFrame:
@@ -231,7 +274,8 @@ def _as_whole(stat: Any, texts: Mapping[int, str]) -> int | None:
 
 def _as_real(stat: Any, texts: Mapping[int, str]) -> float | None:
     number = stat.double_value or stat.int64_value or stat.uint64_value
-    return float(number) if number else real(_as_text(stat, texts) or "0")
+    value = float(number) if number else real(_as_text(stat, texts) or "0")
+    return value if value is not None and math.isfinite(value) else None
 
 
 def whole(text: str | None) -> int | None:

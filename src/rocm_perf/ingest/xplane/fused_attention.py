@@ -9,7 +9,7 @@ from rocm_perf.ingest.xplane.hlo import Instruction
 from rocm_perf.model.attention import EVERYTHING, Sizes, products, seen_pairs
 
 _FORWARD, _BACKWARD = "te_fused_attn_forward_ffi", "te_fused_attn_backward_ffi"
-_ATTRIBUTE = re.compile(r"(\w+) = (-?\d+) : i64")
+_ATTRIBUTE = re.compile(r"(\w+) = (-?\d{1,18}) : i64")
 # NVTE_Mask_Type of transformer_engine/fused_attn.h.
 _PADDED = (1, 3, 5)
 _CAUSAL = (2, 3, 4, 5)

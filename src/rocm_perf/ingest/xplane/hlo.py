@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rocm_perf.ingest.io.protobuf import decoded
+from rocm_perf.ingest.io.protobuf import BrokenMessageError, decoded
 from rocm_perf.ingest.xplane.messages import hlo_messages
 
 # PrimitiveType of xla_data.proto: the type as torch.profiler names it, which is what analyses know, and its bits.
@@ -35,6 +35,11 @@ COLLECTIVES = {
 _BYTES = ("signed char", "unsigned char")
 _PACKAGES = "-packages/"
 _MOST_FRAMES = 64
+_MOST_AXES = 64  # of an array; XLA's have a dozen
+_MOST_SHARED = (
+    64  # operations inside those that call them, and shapes of operands, for each operation and shape
+)
+_SHARED_FREE = 100_000
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -76,6 +81,8 @@ class Instruction:
 
     @property
     def arguments(self) -> tuple[Shape, ...]:
+        if self.opcode == "get-tuple-element":
+            return self.result
         return tuple(shape for operand in self.operands for shape in operand.result)
 
     @property
@@ -104,6 +111,24 @@ class Program:
         self.instructions: Mapping[str, Instruction] = {
             each.name: each for computation in self.computations.values() for each in computation
         }
+        self.flops: dict[tuple[Instruction, int], tuple[int | None, str]] = {}  # counted once for each depth
+        self.products: dict[tuple[Instruction, int], bool] = {}
+        self._check_size()
+
+    def _check_size(self) -> None:
+        """Raise where operations refer to one another so often that to follow them takes for ever: a real program
+        calls each of its computations about once."""
+        every = [each for computation in self.computations.values() for each in computation]
+        inside = sum(len(self.computations.get(number, ())) for each in every for number in each.called)
+        taken = sum(
+            len(operand.result)
+            for each in every
+            if each.opcode != "get-tuple-element"
+            for operand in each.operands
+        )
+        written = sum(len(each.result) for each in every)
+        if inside + taken > _SHARED_FREE + _MOST_SHARED * (len(every) + written):
+            raise BrokenMessageError("its operations refer to one another too often")
 
     def inside(self, instruction: Instruction) -> Iterator[Instruction]:
         """The operations of the computations that it calls: what a fusion fuses."""
@@ -164,7 +189,7 @@ def _instructions(computation: Any) -> Iterator[Instruction]:
             opcode=_text(message.opcode),
             result=tuple(_shapes(message.shape)),
             operands=operands,
-            called=tuple(message.called_computation_ids),
+            called=tuple(dict.fromkeys(message.called_computation_ids)),
             message=message,
         )
         by_id[message.id] = instruction
@@ -173,7 +198,7 @@ def _instructions(computation: Any) -> Iterator[Instruction]:
 
 def _shapes(shape: Any) -> Iterator[Shape]:
     """The arrays of a shape, which may be a tuple of tuples; sizes below zero are dynamic and count as none."""
-    if shape.element_type in TYPES:
+    if shape.element_type in TYPES and len(shape.dimensions) <= _MOST_AXES:
         dtype, bits = TYPES[shape.element_type]
         yield Shape(dtype, bits, tuple(max(0, size) for size in shape.dimensions))
     for inner in shape.tuple_shapes:

@@ -70,15 +70,16 @@ _REDUCING = ("reduce", "reduce-window", "select-and-scatter")
 _FREE = ("parameter", "constant", "bitcast", "tuple", "get-tuple-element")  # they move nothing
 _SLICING = ("slice", "dynamic-slice", "gather")
 _DEEPEST = 8  # fusions inside fusions
+_MOST = 1 << 62  # FLOPs or bytes
 _GEMM = "__cublas$"  # what XLA calls the libraries of AMD too
 _CONVOLUTION = "__cudnn$conv"
 
 
 class Cost(NamedTuple):
-    """What one operation computes and moves; FLOPs are None where only its library knows."""
+    """What one operation computes and moves; FLOPs are None where only its library knows, both where they overflow."""
 
     flops: int | None
-    bytes: int
+    bytes: int | None
     formula: str
     doubt: str = ""  # what makes the FLOPs a bound
 
@@ -102,13 +103,24 @@ def cost_of(program: Program, instruction: Instruction) -> Cost:
     moved = _moved(program, instruction)
     if is_fused_attention(instruction):
         work = attention_work(instruction)
-        return Cost(work.flops, moved, work.formula, work.doubt)
-    flops, formula = _flops(program, instruction, 0)
-    return Cost(flops, moved, formula)
+        cost = Cost(work.flops, moved, work.formula, work.doubt)
+    else:
+        flops, formula = _flops(program, instruction, 0)
+        cost = Cost(flops, moved, formula)
+    if max(cost.flops or 0, moved) < _MOST and min(cost.flops or 0, moved) >= 0:
+        return cost
+    return Cost(None, None, "its sizes are none that a machine could hold")
 
 
 def holds_products(program: Program, instruction: Instruction, depth: int = 0) -> bool:
     """Whether it multiplies matrices or convolves: what matrix units do."""
+    known = program.products.get((instruction, depth))
+    if known is None:
+        known = program.products[instruction, depth] = _holds_products(program, instruction, depth)
+    return known
+
+
+def _holds_products(program: Program, instruction: Instruction, depth: int) -> bool:
     multiplies = instruction.opcode in ("dot", "convolution") or is_fused_attention(instruction)
     if multiplies or instruction.target.startswith((_GEMM, _CONVOLUTION)):
         return True
@@ -117,7 +129,14 @@ def holds_products(program: Program, instruction: Instruction, depth: int = 0) -
 
 
 def _flops(program: Program, instruction: Instruction, depth: int) -> tuple[int | None, str]:
-    """FLOPs, and how they are counted."""
+    """FLOPs, and how they are counted: once for each operation, however many call what holds it."""
+    known = program.flops.get((instruction, depth))
+    if known is None:
+        known = program.flops[instruction, depth] = _counted_flops(program, instruction, depth)
+    return known
+
+
+def _counted_flops(program: Program, instruction: Instruction, depth: int) -> tuple[int | None, str]:
     opcode, elements = instruction.opcode, sum(shape.elements for shape in instruction.result)
     if opcode == "dot":
         dims = list(instruction.message.dot_dimension_numbers.lhs_contracting_dimensions)
@@ -129,7 +148,7 @@ def _flops(program: Program, instruction: Instruction, depth: int) -> tuple[int 
     if opcode in _ELEMENTWISE:
         return elements, f"{elements} elements"
     if opcode in _REDUCING:
-        taken = instruction.operands[0].result[0].elements if instruction.arguments else 0
+        taken = sum(shape.elements for shape in _first_operand(instruction)[:1])
         return max(0, taken - elements), f"{taken} elements reduced to {elements}"
     if instruction.called and opcode not in COLLECTIVES and depth < _DEEPEST:
         return _together(program, instruction, depth)
@@ -148,11 +167,16 @@ def _together(program: Program, instruction: Instruction, depth: int) -> tuple[i
 
 
 def _product(instruction: Instruction, contracted: list[int]) -> tuple[int | None, str]:
-    sizes = instruction.operands[0].result[0].sizes if instruction.arguments else ()
-    if not instruction.result or any(not 0 <= axis < len(sizes) for axis in contracted):
+    sizes = next((shape.sizes for shape in _first_operand(instruction)), ())
+    fits = len(set(contracted)) == len(contracted) and all(0 <= axis < len(sizes) for axis in contracted)
+    if not instruction.result or not fits:
         return None, "the sizes of the product do not fit its dimensions"
     inner, outputs = prod(sizes[axis] for axis in contracted), instruction.result[0].elements
     return 2 * outputs * inner, f"2 * {outputs} outputs * {inner}"
+
+
+def _first_operand(instruction: Instruction) -> tuple[Shape, ...]:
+    return instruction.operands[0].result if instruction.operands else ()
 
 
 def _library(instruction: Instruction) -> tuple[int | None, str]:

@@ -26,6 +26,7 @@ CARRIER = {
 _KEY = ["program_id", "hlo_module", "hlo_op"]
 _DIFFERENTIATED = re.compile(r"(transpose\()?jvp\((.*?)\)(?(1)\))")
 _DEEPEST = 24  # scopes; what lies deeper counts for the last of them
+_MOST_BYTES = 1 << 62
 _STATED = "XLA's cost analysis"
 _COUNTED = "the shapes in its HLO"
 
@@ -174,6 +175,7 @@ def _described(row: Mapping[str, object], programs: Programs) -> Description:
     program, instruction = known
     arguments = instruction.arguments
     collective = program.collective(instruction)
+    sent_bytes = sum(shape.size_bytes for shape in arguments)
     return Description(
         path=_path(module or program.name, program.op_name(instruction) or stated, program.site(instruction)),
         name=_label(instruction),
@@ -181,7 +183,7 @@ def _described(row: Mapping[str, object], programs: Programs) -> Description:
         dtypes=_json([shape.dtype for shape in arguments]),
         facts=_stated(row) or _counted(program, instruction),
         collective=collective,
-        sent_bytes=sum(shape.size_bytes for shape in arguments) if collective else None,
+        sent_bytes=sent_bytes if collective and sent_bytes < _MOST_BYTES else None,
         dtype=arguments[0].dtype if arguments else None,
     )
 

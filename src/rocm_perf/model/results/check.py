@@ -10,7 +10,7 @@ Outcome = Literal["passed", "failed", "undecided"]
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One limit. It passes only where it is shown to be kept: undecided fails, too."""
+    """One limit. It passes only where it is shown to be kept, and fails only where it is shown to be exceeded."""
 
     expression: str
     outcome: Outcome

@@ -9,7 +9,7 @@ import msgspec
 
 from rocm_perf.model.results.alignment import Alignment
 from rocm_perf.model.results.check import Check
-from rocm_perf.model.results.scorecard import Score
+from rocm_perf.model.results.scorecard import Score, ScoreChange
 from rocm_perf.model.results.wall_change import WallChange
 from rocm_perf.model.step_kinds import StepKind
 
@@ -199,6 +199,9 @@ class Comparison(msgspec.Struct, frozen=True):
     setting: str | None = (
         None  # how hardware, ranks or runtimes of the sides differ: not by a change of the program
     )
+    memory: Count | None = None  # the peak in bytes on one GPU, in all of a run
+    memory_unavailable: str | None = None
+    scorecard: tuple[ScoreChange, ...] = ()
     schema_version: int = 5
 
     @property

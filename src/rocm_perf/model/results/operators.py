@@ -23,7 +23,8 @@ class OperatorKernel(msgspec.Struct, frozen=True):
 class OperatorShape(msgspec.Struct, frozen=True):
     """All calls of an operator with the same argument shapes and types.
 
-    Work is summed over the calls; rates divide it by gpu_total_ns, so they need every call to have run on the GPU.
+    Work is summed over the `counted_calls`: an operator that calls itself with the same arguments does its work once.
+    Rates divide the work of those that ran on the GPU by gpu_total_ns.
     Calls with other scalars or strides may have other work: there are `variants` of it, and rates are means over them.
     """
 
@@ -39,6 +40,7 @@ class OperatorShape(msgspec.Struct, frozen=True):
     tflops: Quantity
     tbytes: Quantity
     kernels: tuple[OperatorKernel, ...]
+    counted_calls: int  # those inside no other of them, which work is summed over
     variants: int = 1  # how many different amounts of work the calls have
 
 
@@ -64,6 +66,8 @@ class Operator(msgspec.Struct, frozen=True):
     gpu_total_ns: int
     copy_ns: int  # copies and fills among gpu_self_ns
     dispatches: int
+    flops: Quantity  # of all its calls, those inside one another once
+    bytes: Quantity
     backward: tuple[str, ...]  # the operators of the backward pass that belong to it
     backward_gpu_ns: int | None  # None if no backward operator is linked
     shapes: tuple[OperatorShape, ...]  # longest GPU time first

@@ -55,6 +55,7 @@ class Phases(msgspec.Struct, frozen=True):
     waited: bool = False  # what comes before the work is a wait for work that was not recorded
     other_steps: int = 0  # like those of the steady state, apart from it
     other_steps_ns: int = 0  # that they take before it
+    uncounted_ns: int = 0  # of the steady state, in steps that the bounds of parts cut: in no count of steps
     unavailable: str | None = None
 
     def phase(self, name: PhaseName) -> Phase | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import msgspec
 
 from rocm_perf.model.quantity import Quantity
+
+GpuName = Callable[[int, int | None], str]  # what the GPU of a node and an agent is called
 
 
 class Durations(msgspec.Struct, frozen=True):
@@ -58,6 +62,24 @@ class DeviceTime(msgspec.Struct, frozen=True):
     copy_ns: int
     idle_ns: int
     busy: Quantity
+    rank: int | None = None  # that used it, where several ranks are recorded
+
+    @property
+    def number(self) -> str:
+        """The GPU by its number and, of several ranks, by the one that used it: "GPU 4 (rank 2)"."""
+        return gpu_number(self.agent_id, self.rank)
+
+
+def gpu_number(agent_id: int | None, rank: int | None) -> str:
+    """What a GPU is called by its number, and by the rank that used it."""
+    gpu = "GPU" if agent_id is None else f"GPU {agent_id}"
+    return gpu if rank is None else f"{gpu} (rank {rank})"
+
+
+def gpu_numbers(devices: Iterable[DeviceTime]) -> GpuName:
+    """Return how to call the GPU of a node and an agent wherever it is named."""
+    names = {(device.node, device.agent_id): device.number for device in devices}
+    return lambda node, agent_id: names.get((node, agent_id)) or gpu_number(agent_id, None)
 
 
 class DomainTotal(msgspec.Struct, frozen=True):

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf import user_program
+
 _MOST_TEXT = 1 << 20  # bytes of what a compiler says
 
 
@@ -64,7 +66,7 @@ class Processes:
             process = subprocess.Popen(
                 argv,
                 cwd=cwd,
-                env={**os.environ, "TMPDIR": str(temporary)},
+                env={**user_program.environment(), "TMPDIR": str(temporary)},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
+from rocm_perf import user_program
 from rocm_perf.bench.run import Finished
 from rocm_perf.bench.run import run as run_command
 from rocm_perf.collect.run.launch import Ended
@@ -29,7 +29,7 @@ class Program:
 
     argv: tuple[str, ...]
     folder: Path | None = None  # None: ours
-    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    environment: Mapping[str, str] = field(default_factory=user_program.environment)
     timeout_s: float = TIMEOUT_S
 
     def finished(self, variables: Mapping[str, str] | None = None) -> tuple[Finished, bytes]:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
 
+from rocm_perf import user_program
 from rocm_perf.text import clean
 from rocm_perf.units import format_bytes
 
@@ -49,7 +50,9 @@ def answered(argv: Sequence[str], question: bytes, limits: Limits) -> bytes:
 
 
 def _started(argv: Sequence[str], asked: IO[bytes], folder: str) -> subprocess.Popen[bytes]:
-    variables = {name: value for name, value in os.environ.items() if name not in _TELLS_WHERE}
+    variables = {
+        name: value for name, value in user_program.environment().items() if name not in _TELLS_WHERE
+    }
     try:
         return subprocess.Popen(
             argv,

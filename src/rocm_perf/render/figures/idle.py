@@ -72,8 +72,7 @@ def _order(device: DeviceTime) -> tuple[int, int]:
 
 
 def _name(device: DeviceTime, *, several_nodes: bool) -> str:
-    number = "?" if device.agent_id is None else str(device.agent_id)
-    return f"node {device.node}, GPU {number}" if several_nodes else f"GPU {number}"
+    return f"node {device.node}, {device.number}" if several_nodes else device.number
 
 
 def _times(device: DeviceTime, causes: Mapping[str, int]) -> dict[str, int]:

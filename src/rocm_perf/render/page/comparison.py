@@ -42,7 +42,7 @@ def comparison_page(
     """The comparison as HTML. `timelines` are those of the middle run of each side; `links` lead to other pages of a
     server."""
     explanations = Explanations({})
-    sections = comparison_sections(comparison, ROWS, width=_WIDE_COLUMNS, bars=False)
+    sections = comparison_sections(comparison, ROWS, width=_WIDE_COLUMNS, bars=False, show=("all",))
     views = [_view(section, comparison, explanations) for section in (*sections, _runs(comparison))]
     return filled(
         "comparison.html",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rocm_perf.model.results.comparison import Comparison
 from rocm_perf.render.report.markdown import plain, section_lines
@@ -13,12 +13,12 @@ _FOLDED = ("By GPU", "Three views of the difference", "Kernels", "Operators")
 _WIDTH = 160  # columns: a page has room for intervals
 
 
-def comparison_markdown(comparison: Comparison, top: int) -> str:
-    """The whole comment."""
-    return "\n".join(_lines(comparison, top)).rstrip() + "\n"
+def comparison_markdown(comparison: Comparison, top: int, sections: Sequence[str] = ()) -> str:
+    """The whole comment, or the sections of it that are named."""
+    return "\n".join(_lines(comparison, top, sections)).rstrip() + "\n"
 
 
-def _lines(comparison: Comparison, top: int) -> Iterator[str]:
+def _lines(comparison: Comparison, top: int, sections: Sequence[str]) -> Iterator[str]:
     yield f"# {plain(title(comparison))}"
     yield ""
     yield f"**{plain(headline(comparison))}**"
@@ -26,7 +26,7 @@ def _lines(comparison: Comparison, top: int) -> Iterator[str]:
     for text in basis_lines(comparison):
         yield f"{plain(text)}  "
     yield ""
-    for section in comparison_sections(comparison, top, width=_WIDTH, bars=False):
+    for section in comparison_sections(comparison, top, width=_WIDTH, bars=False, show=sections):
         yield from _section(section)
 
 

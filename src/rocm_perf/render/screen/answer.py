@@ -143,7 +143,7 @@ def _recorded(document: Document, view: View) -> Iterator[Text]:
 
 
 def _device(device: DeviceTime) -> Iterator[str | tuple[str, str]]:
-    yield f"{device.name}: busy "
+    yield f"{device.name if device.rank is None else device.number}: busy "
     if device.busy.value is None:
         yield f"for {format_ns(device.busy_ns)}"
     else:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocm_perf.model.results.check import Check
+from rocm_perf.model.finding import Severity
+from rocm_perf.model.results.check import Check, Outcome
 from rocm_perf.render.sections.section import Item, Section
+
+_SEVERITY: dict[Outcome, Severity] = {"failed": "error", "undecided": "warning", "passed": "info"}
 
 
 def checks_section(checks: Sequence[Check]) -> Section | None:
-    """Every limit, those that are not kept first; None where none was set."""
-    ordered = sorted(checks, key=lambda check: check.passed)
+    """Every limit, those that are exceeded first; None where none was set."""
+    ordered = sorted(checks, key=lambda check: tuple(_SEVERITY).index(check.outcome))
     return Section("Checks", items=tuple(map(_item, ordered))) if checks else None
 
 
@@ -19,5 +22,5 @@ def _item(check: Check) -> Item:
     return Item(
         title=f"{check.outcome}: {check.expression}",
         details=shown,
-        severity="info" if check.passed else "error",
+        severity=_SEVERITY[check.outcome],
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from rocm_perf.errors import UsageError
 from rocm_perf.model.results.comparison import (
     Change,
     Comparison,
@@ -31,8 +32,11 @@ from rocm_perf.render.sections.model_changes import model_sections
 from rocm_perf.render.sections.operator_changes import operators_section
 from rocm_perf.render.sections.section import Column, Columns, Section, code, explained, grids, number, text
 from rocm_perf.render.sections.step_changes import step_kinds_section
+from rocm_perf.render.sections.verdicts import scorecard_changes_section
 from rocm_perf.units import format_count, format_list, format_ns, format_ratio
 
+SECTIONS = ("scorecard", "steps", "waterfall", "gpus", "models", "kernels", "operators", "findings")
+MORE = "More: --show scorecard holds both sides to the targets of the inference tuning workflow."
 _NAMES_LISTED = 3
 _SMALL = (0.8, 1.25)  # ratios between them are said in percent
 _BAR = 16
@@ -79,19 +83,34 @@ def basis_lines(comparison: Comparison) -> Iterator[str]:
     yield from (f"note: {note}" for note in comparison.notes)
 
 
-def comparison_sections(comparison: Comparison, top: int, *, width: int, bars: bool = True) -> list[Section]:
-    """Everything below the answer; sections without anything to say are left out."""
+def require_sections(names: Sequence[str]) -> None:
+    """Raise UsageError unless all of these are sections of a comparison."""
+    unknown = [name for name in names if name not in (*SECTIONS, "all")]
+    if unknown:
+        raise UsageError(
+            f"a comparison has no section {', '.join(map(repr, unknown))}",
+            next_step=f"There are {', '.join(SECTIONS)}, and all of them: --show all.",
+        )
+
+
+def comparison_sections(
+    comparison: Comparison, top: int, *, width: int, bars: bool = True, show: Sequence[str] = ()
+) -> list[Section]:
+    """Everything below the answer, or the sections that are named; those without anything to say are left out. Checks
+    are never left out."""
     sections = (
-        checks_section(comparison.checks),
-        step_kinds_section(comparison, width),
-        _waterfall(comparison, bars=bars),
-        _gpus(comparison.gpus),
-        *model_sections(comparison, top, width),
-        _kernels(comparison, top, width),
-        operators_section(comparison, top, width),
-        _findings(comparison),
+        ("scorecard", scorecard_changes_section(comparison)),
+        ("steps", step_kinds_section(comparison, width)),
+        ("waterfall", _waterfall(comparison, bars=bars)),
+        ("gpus", _gpus(comparison.gpus)),
+        *(("models", section) for section in model_sections(comparison, top, width)),
+        ("kernels", _kernels(comparison, top, width)),
+        ("operators", operators_section(comparison, top, width)),
+        ("findings", _findings(comparison)),
     )
-    return [section for section in sections if section]
+    names = SECTIONS if "all" in show else show or SECTIONS[1:]
+    chosen = [section for name, section in sections if name in names]
+    return [section for section in (checks_section(comparison.checks), *chosen) if section]
 
 
 def _compared(comparison: Comparison) -> str:

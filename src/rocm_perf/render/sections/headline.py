@@ -49,6 +49,16 @@ _LIMITS_OF: dict[str, str] = {
     "late-rank": "one rank holds the others up",
     "slow-link": "a slow link is the limit",
 }
+# What stands beside kernels as the limit, by the kind of the finding that says what it is worth.
+_BESIDE: dict[Kind, str] = {
+    "host-bound": "the gaps between them",
+    "sync": "the host's waiting",
+    "copies": "copies",
+    "communication": "communication",
+    "cannot-tell": "idle time that the recording does not explain",
+    "unrecorded-work": "work that was not recorded",
+}
+_WORTH_NAMING = 0.2  # of the judged time: a stake this large is a limit beside the kernels
 _MOST_TO_GAIN = "its kernels have the most to gain"  # of a GPU that is idle more than it works
 _HALF = 0.5  # of the time
 _ALONE = 0.05  # of the judged time of all GPUs: collectives with nothing beside them that are worth a word
@@ -138,7 +148,26 @@ def _limit(document: Document) -> str:
     first = document.findings[0] if document.findings else None
     if first is None or first.kind is None:
         return ""
-    return f": {_LIMITS_OF.get(first.id) or _limit_of(first.kind, _busy_share(document))}"
+    limit = _LIMITS_OF.get(first.id) or _limit_of(first.kind, _busy_share(document))
+    beside = _beside_kernels(first, document) if limit == LIMITS["kernel"] else ""
+    return f": {beside or limit}"
+
+
+def _beside_kernels(first: Finding, document: Document) -> str:
+    """What is known to be worth more than the kernels that come first; empty if nothing is."""
+    known = [
+        finding
+        for finding in document.findings
+        if finding.kind in _BESIDE and finding.time_at_stake_ns is not None
+    ]
+    most = max(known, key=lambda finding: finding.time_at_stake_ns or 0, default=None)
+    stake, wall = (most.time_at_stake_ns or 0 if most else 0), _judged_ns(document)
+    if most is None or most.kind is None or not _WORTH_NAMING * wall <= stake < wall:
+        return ""
+    if stake <= (first.time_at_stake_ns or 0):
+        return ""
+    ratio = wall / (wall - stake)
+    return f"its kernels are one limit, {_BESIDE[most.kind]} another, worth {ratio:.2f} times as fast"
 
 
 def _limit_of(kind: Kind, busy: float) -> str:

@@ -6,6 +6,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.results.gaps import CAUSE_NAMES as CAUSES
 from rocm_perf.model.results.gaps import Bin, CallTime, CauseTime, Gap, Gaps, PlaceGaps, RangeTime
 from rocm_perf.model.results.sync import Sync, Waiting
+from rocm_perf.model.results.times import gpu_numbers
 from rocm_perf.render.sections.section import (
     Columns,
     Section,
@@ -26,13 +27,13 @@ from rocm_perf.units import format_count, format_ns
 _LEAST_SHARE = 0.015  # of the idle time: smaller causes are left out of the line
 
 
-def _place(place: PlaceGaps) -> str:
+def _place(place: PlaceGaps, gpu: str) -> str:
     part = {
         "gpu": "",
         "queue": f", queue {known(place.queue_id)}",
         "stream": f", stream {known(place.stream_id)}",
     }
-    return f"GPU {known(place.agent_id)}{part[place.level]}"
+    return f"{gpu}{part[place.level]}"
 
 
 _CAUSE_COLUMNS: Columns[CauseTime] = (
@@ -51,7 +52,7 @@ _RANGE_COLUMNS: Columns[RangeTime] = (
     explained("of", time, lambda row: row.total_ns, "sum of (end_ns - start_ns) over its calls"),
     text("range or function", lambda row: row.name + " (in other threads)" * row.in_other_threads),
 )
-_PLACE_COLUMNS: Columns[PlaceGaps] = (
+_PLACE_TIMES: Columns[PlaceGaps] = (
     explained(
         "idle",
         time,
@@ -59,8 +60,6 @@ _PLACE_COLUMNS: Columns[PlaceGaps] = (
         "time between the first and the last work of the place in which nothing of it ran",
     ),
     explained("gaps", count, lambda row: row.gaps, "such intervals of the place"),
-    text("where", _place),
-    text("mostly", lambda row: CAUSES[max(row.causes, key=row.causes.__getitem__)] if row.causes else "-"),
 )
 _WAIT_COLUMNS: Columns[Waiting] = (
     explained("total", time, lambda row: row.total_ns, "sync.total_ns"),
@@ -69,6 +68,21 @@ _WAIT_COLUMNS: Columns[Waiting] = (
     explained("calls", count, lambda row: row.calls, "calls of this name"),
     code("name", lambda row: row.name),
 )
+
+
+def _place_columns(document: Document) -> Columns[PlaceGaps]:
+    gpu = gpu_numbers(document.devices)
+
+    def where(row: PlaceGaps) -> str:
+        return _place(row, gpu(row.node, row.agent_id))
+
+    return (
+        *_PLACE_TIMES,
+        text("where", where),
+        text(
+            "mostly", lambda row: CAUSES[max(row.causes, key=row.causes.__getitem__)] if row.causes else "-"
+        ),
+    )
 
 
 def idle_line(gaps: Gaps) -> str:
@@ -97,7 +111,7 @@ def gaps_section(document: Document, top: int) -> Section:
             *grids("By cause", gaps.causes, _CAUSE_COLUMNS),
             *grids("Calls that the launching thread was in", gaps.calls, _CALL_COLUMNS, top),
             *grids("Parts of the program that hold most of it", gaps.ranges, _RANGE_COLUMNS, top),
-            *grids("By queue and stream", _queues(gaps), _PLACE_COLUMNS, top),
+            *grids("By queue and stream", _queues(gaps), _place_columns(document), top),
             *grids("Longest gaps", gaps.worst, columns, top),
         ),
         notes=tuple(note for note in (gaps.doubt, gaps.not_attributed) if note),

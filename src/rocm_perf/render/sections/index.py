@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from rocm_perf.errors import UsageError
 from rocm_perf.model.document import TOPICS, Document
@@ -19,9 +20,11 @@ def chosen(names: Sequence[str]) -> list[str]:
     """The named sections, each once, or every section for "all"."""
     unknown = [name for name in names if name not in SECTIONS and name != ALL]
     if unknown or not names:
+        near = get_close_matches(unknown[0], SECTIONS, n=1) if unknown else []
+        meant = f"Did you mean {near[0]}? " if near else ""
         raise UsageError(
             f"there is no section {unknown[0]!r}" if unknown else "no section was named",
-            next_step=f"Sections: {', '.join(SECTIONS)}, {ALL}.",
+            next_step=f"{meant}Sections: {', '.join(SECTIONS)}, {ALL}.",
         )
     return list(SECTIONS) if ALL in names else list(dict.fromkeys(names))
 

@@ -17,6 +17,7 @@ from rocm_perf.model.results.memory import (
     OwnerBytes,
     SiteBytes,
 )
+from rocm_perf.model.results.times import GpuName, gpu_numbers
 from rocm_perf.render.sections.section import (
     Column,
     Columns,
@@ -88,15 +89,15 @@ _SITE_COLUMNS: Columns[SiteBytes] = (
 
 def memory_section(document: Document, top: int) -> Section:
     """Memory in use over time, and who held it at its peak."""
-    memory = document.memory
+    memory, gpu = document.memory, gpu_numbers(document.devices)
     if memory.unavailable or not memory.rows:
         return Section("Memory", unavailable=memory.unavailable or "no memory in use was recorded")
     return Section(
         "Memory",
-        lines=(*_sentences(memory), *_levels(memory.rows[:top])),
+        lines=(*_sentences(memory, gpu), *_levels(memory.rows[:top])),
         grids=(
             *grids("", memory.rows, _USE_COLUMNS, top),
-            *(grid for peak in memory.peaks[:top] for grid in _peak_grids(peak, top)),
+            *(grid for peak in memory.peaks[:top] for grid in _peak_grids(peak, gpu, top)),
             *grids("Growing with every step", memory.growing, _GROWING_COLUMNS, top),
             *grids("Reserved by the allocator", memory.fragmentation, _BLOCK_COLUMNS, top),
         ),
@@ -104,17 +105,17 @@ def memory_section(document: Document, top: int) -> Section:
     )
 
 
-def _sentences(memory: Memory) -> Iterator[str]:
+def _sentences(memory: Memory, gpu: GpuName) -> Iterator[str]:
     for peak in memory.peaks[:1]:
-        yield f"{_peak_sentence(peak)}{_reserved(peak, memory)}."
-    yield from map(_capacity_sentence, memory.capacity)
+        yield f"{_peak_sentence(peak, gpu)}{_reserved(peak, memory)}."
+    yield from (_capacity_sentence(row, gpu) for row in memory.capacity)
     yield from map(_failure_sentence, memory.out_of_memory[-1:])
 
 
-def _peak_sentence(peak: MemoryPeak) -> str:
+def _peak_sentence(peak: MemoryPeak, gpu: GpuName) -> str:
     owners = [f"{row.owner} {format_share(row.bytes / peak.bytes)}" for row in peak.owners if peak.bytes]
     held = f": {format_list(owners, _SHOWN_OWNERS)}" if owners else ""
-    return f"At the peak, {format_bytes(peak.bytes)} were in use on GPU {known(peak.agent_id)}{held}"
+    return f"At the peak, {format_bytes(peak.bytes)} were in use on {gpu(peak.node, peak.agent_id)}{held}"
 
 
 def _reserved(peak: MemoryPeak, memory: Memory) -> str:
@@ -127,9 +128,9 @@ def _reserved(peak: MemoryPeak, memory: Memory) -> str:
     return f"; at most {format_bytes(known_bytes)} were reserved" if known_bytes else ""
 
 
-def _capacity_sentence(row: Capacity) -> str:
+def _capacity_sentence(row: Capacity, gpu: GpuName) -> str:
     return (
-        f"GPU {known(row.agent_id)} has {format_bytes(row.capacity_bytes)}; {share(row.used)} of it were taken "
+        f"{gpu(row.node, row.agent_id)} has {format_bytes(row.capacity_bytes)}; {share(row.used)} of it were taken "
         f"at most ({row.measured})."
     )
 
@@ -145,8 +146,8 @@ def _levels(rows: Sequence[MemoryUse]) -> Iterator[str]:
             yield f"{spark(row.series_bytes, 40)} {row.level}, peak {size(row.peak_bytes)}{suspicion}"
 
 
-def _peak_grids(peak: MemoryPeak, top: int) -> Iterator[Grid]:
-    place = f"GPU {known(peak.agent_id)}, {peak.level}"
+def _peak_grids(peak: MemoryPeak, gpu: GpuName, top: int) -> Iterator[Grid]:
+    place = f"{gpu(peak.node, peak.agent_id)}, {peak.level}"
     yield from grids(f"At the peak, by owner ({place})", peak.owners, _owner_columns(peak), top)
     yield from grids(f"At the peak, by call site ({place})", peak.sites, _SITE_COLUMNS, top)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rocm_perf.arch.metric_data import metrics
 from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import Quantity
-from rocm_perf.model.results.metrics import KernelMetric
+from rocm_perf.model.results.metrics import Indicator, KernelMetric
 from rocm_perf.render.grid import cropped
 from rocm_perf.render.sections.section import Columns, Grid, Section, explained, grids, rate, text
 from rocm_perf.units import format_count
@@ -56,6 +58,52 @@ def metrics_section(document: Document, top: int) -> Section:
         ),
         grids=tuple(grid for key in kernels[: min(_KERNELS, top)] for grid in _kernel(document, key, top)),
         notes=(*tuple(doubts)[:_REASONS], *_missing(measured.missing)),
+    )
+
+
+_INDICATOR_COLUMNS: Columns[Indicator] = (
+    text("indicator", lambda row: row.name),
+    explained("value", rate, lambda row: Quantity(row.value, "", formula=row.counters, doubt=row.doubt)),
+    text("target", lambda row: row.target),
+    text("verdict", lambda row: row.verdict),
+)
+GOOD_PROFILE = (
+    "A good profile of a matrix kernel: a wave or more for each SIMD (SQ_WAVES), vector and matrix instructions in the "
+    "majority (SQ_INSTS_VALU), some LDS instructions that hardly wait (SQ_INSTS_LDS, SQ_WAIT_INST_LDS), few memory "
+    "instructions (SQ_INSTS_VMEM), most L2 requests hit (TCC_HIT, TCC_MISS), and matrix operations counted "
+    "(SQ_VALU_MFMA_MOPS)."
+)
+
+
+def _meanings(rows: Sequence[Indicator]) -> tuple[str, ...]:
+    """What each missed target means, once for all kernels."""
+    missed = (row for row in rows if row.verdict != "good")
+    return tuple(dict.fromkeys(f"{row.name} {row.verdict}: {row.advice}" for row in missed))
+
+
+def indicators_section(document: Document, top: int) -> Section:
+    """The indicators of the kernels that took longest, beside their targets."""
+    rows = document.metrics.indicators
+    if not rows:
+        none = "none of the recorded counters is one of them; rocm-perf counters -- APP records all"
+        return Section("Indicators", unavailable=document.metrics.unavailable or none)
+    kernels = list(dict.fromkeys((row.short_name, row.kernel, row.gpu) for row in rows))
+    poor = sum(row.verdict == "poor" for row in rows)
+    return Section(
+        "Indicators",
+        lines=(
+            f"{poor:,} of {len(rows):,} indicators of {format_count(len(kernels), 'kernel')} miss their target.",
+        ),
+        grids=tuple(
+            grid
+            for short_name, kernel, gpu in kernels[: min(_KERNELS, top)]
+            for grid in grids(
+                short_name,
+                [row for row in rows if (row.kernel, row.gpu) == (kernel, gpu)],
+                _INDICATOR_COLUMNS,
+            )
+        ),
+        notes=(*_meanings(rows), GOOD_PROFILE),
     )
 
 

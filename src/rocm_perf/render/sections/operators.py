@@ -51,12 +51,22 @@ class _Node:
     roof: Quantity | None = None  # of a kernel: percent of its roof, over all its dispatches
 
 
+# How these numbers differ from those of tools that count kernels alone.
+WHAT_COUNTS = (
+    "GPU time of an operator is that of kernels, copies and fills; calls include those that launched nothing"
+)
+
 Roofs = Mapping[str, Quantity]
 
 _TREE_COLUMNS: Columns[_Node] = (
     explained("GPU", time, lambda row: row.gpu_ns, "operators.gpu_self_ns"),
     explained("host", time, lambda row: row.host_ns, "operators.host_self_ns"),
-    explained("calls", count, lambda row: row.calls, "calls of the operator with these shapes"),
+    explained(
+        "calls",
+        count,
+        lambda row: row.calls,
+        "calls of the operator with these shapes, also those that launched nothing",
+    ),
     explained("TFLOP/s", rate, lambda row: row.tflops),
     explained("TB/s", rate, lambda row: row.tbytes),
     explained("% of roof", rate, lambda row: row.roof),
@@ -195,6 +205,7 @@ def _notes(operators: Operators) -> Iterator[str]:
     ]
     if any(shape.variants > 1 and shape.tflops.known for shape in shapes):
         yield "calls of one line have the same shapes and types; with other scalars or strides the rates are means"
+    yield WHAT_COUNTS
     yield f"lines below {share(_LEAST_SHARE)} of the whole are left out; `rocm-perf repro PATH --op ID` repeats a call"
     for how, dispatches in operators.owned_by.items():
         yield f"{format_count(dispatches, 'kernel')}: {how}"

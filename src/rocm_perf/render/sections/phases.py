@@ -60,9 +60,8 @@ def _phase(row: Phase, phases: Phases) -> str:
     length = f"{phase_name(row, phases)} {format_ns(row.duration_ns)}"
     if row.name != "steady" or not phases.steps:
         return length
-    return (
-        f"{length}: {format_count(phases.steps, 'step')} of {_step(row.duration_ns / phases.steps, phases)}"
-    )
+    mean_ns = (row.duration_ns - phases.uncounted_ns) / phases.steps
+    return f"{length}: {format_count(phases.steps, 'step')} of {_step(mean_ns, phases)}"
 
 
 def _step(mean_ns: float, phases: Phases) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.ranks import CollectiveClasses, Ranks, RankTime, Straggler
@@ -63,6 +66,13 @@ _CLASSES: Columns[CollectiveClasses] = (
 )
 
 
+def _with_gpus(document: Document) -> tuple[RankTime, ...]:
+    """The ranks by the GPUs that they used, as the other sections name them."""
+    used = Counter(device.rank for device in document.devices)
+    only = {f"rank {device.rank}": device.number for device in document.devices if used[device.rank] == 1}
+    return tuple(replace(row, rank=only.get(row.rank, row.rank)) for row in document.ranks.rows)
+
+
 def ranks_section(document: Document, top: int) -> Section:
     """Where the time of each rank goes, and the class of the collectives."""
     ranks = document.ranks
@@ -72,7 +82,7 @@ def ranks_section(document: Document, top: int) -> Section:
         "Ranks",
         lines=tuple(_lines(ranks)),
         grids=(
-            *grids("By rank", ranks.rows, _RANKS, top),
+            *grids("By rank", _with_gpus(document), _RANKS, top),
             *grids("Collectives: waiting for the last rank, or transfer", ranks.collectives, _CLASSES, top),
         ),
         notes=tuple(_notes(ranks)),

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from rocm_perf.model.coverage import Coverage
 from rocm_perf.model.document import Document
+from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.results.comparison import Comparison
 from rocm_perf.model.results.contents import Excerpt
 from rocm_perf.model.results.metrics import KernelMetric
-from rocm_perf.model.results.scorecard import Score
+from rocm_perf.model.results.scorecard import Score, ScoreChange
 from rocm_perf.render.grid import GridColumn
 from rocm_perf.render.sections.section import (
+    Column,
     Columns,
     Grid,
     Section,
     explained,
     finding_item,
     grids,
+    number,
     rate,
     share,
+    size,
     text,
+    time,
 )
-from rocm_perf.units import format_count, format_share
+from rocm_perf.units import format_count, format_number, format_ratio, format_share
 
 _AMOUNTS = ("B", "FLOP", "OP", "cycles", "instructions", "waves")  # of a kernel: sums over its dispatches
 NO_FINDINGS = (
     "no change to launches, waits or copies would gain anything worth mentioning: look at the kernels"
 )
 
+_LEAST_CHANGE = 0.0005  # of a share that is written with one decimal
+_SHARES_OF_SYNC = (
+    "Sync shares are those of the wall in which the host is in a synchronising call: all of it, and the part in which "
+    "the GPU is idle meanwhile."
+)
 _SCORE_COLUMNS: Columns[Score] = (
     explained("value", share, lambda row: row.value),
     text("verdict", lambda row: row.verdict),
@@ -53,6 +66,61 @@ def scorecard_section(document: Document, top: int) -> Section:
         notes=(*unknown, f"targets: {'; '.join(sources)}"),
         unavailable=None if document.scorecard else "no target applies",
     )
+
+
+def scorecard_changes_section(comparison: Comparison) -> Section:
+    """Every target beside its value before and after the change."""
+    rows = comparison.scorecard
+    before, after = comparison.side_names
+    columns: tuple[Column[ScoreChange], ...] = (
+        explained(before, _score_value, lambda row: row.base),
+        explained(after, _score_value, lambda row: row.new),
+        number("change", _score_change),
+        text("verdict", lambda row: row.verdict),
+        text("target", lambda row: row.target),
+        text("what", lambda row: row.title),
+    )
+    reasons = dict.fromkeys(f"{row.title}: {row.reason}" for row in rows if row.reason)
+    return Section(
+        "Scorecard",
+        lines=(_SHARES_OF_SYNC,) if rows else (),
+        grids=grids("", rows, columns),
+        notes=(*reasons, _sources(rows)) if rows else (),
+        unavailable=None if rows else "no target applies",
+    )
+
+
+def _sources(rows: Sequence[ScoreChange]) -> str:
+    """Where the targets come from: what they share, then what is said of single rows."""
+    common = min((row.source for row in rows), key=len)
+    titles: dict[str, list[str]] = {}
+    for row in rows:
+        titles.setdefault(row.source.removeprefix(common).lstrip(",: "), []).append(row.title)
+    single = [f"{', '.join(names)}: {rest}" for rest, names in titles.items() if rest]
+    return f"targets: {'; '.join((common, *single))}"
+
+
+def _score_value(value: Quantity) -> str:
+    """A value in its unit, with a question mark where it is doubtful."""
+    if value.value is None:
+        return "-"
+    doubt = "?" if value.doubt else ""
+    if value.unit == "ns":
+        return time(value)
+    if value.unit == "relative":
+        return f"{value.value:.3g}"
+    if value.unit == "B":
+        return f"{size(value.value)}{doubt}"
+    return share(value) if not value.unit else f"{format_number(value.value)}{doubt}"
+
+
+def _score_change(row: ScoreChange) -> str:
+    """Of shares the difference in points of a percent, of anything else the change in percent."""
+    if row.change is None:
+        return "-"
+    if row.new.unit:
+        return "=" if not row.change else format_ratio(1 + row.change)
+    return f"{100 * row.change:+.1f} pt" if abs(row.change) >= _LEAST_CHANGE else "="
 
 
 def sanity_section(document: Document, top: int) -> Section:

@@ -20,6 +20,24 @@ class _Line(NamedTuple):
     note: str = ""
 
 
+# What TraceLens means by the same heading is something else, so ours say what they mean.
+_LAUNCHED = "kernels, copies and fills"
+_ANY_CALL = "also calls that launched nothing"
+_OF_OPERATORS = {
+    "Count": _ANY_CALL,
+    "operation_count": _ANY_CALL,
+    "total_direct_kernel_time_ms": _LAUNCHED,
+    "total_direct_kernel_time_sum (us)": _LAUNCHED,
+    "total_direct_kernel_time_mean (us)": f"{_LAUNCHED}, over all calls",
+    "total_subtree_kernel_time_ms": _LAUNCHED,
+    "backward_kernel_time_ms": _LAUNCHED,
+    "kernel_time_ms": _LAUNCHED,
+    "Kernel Time (us)_sum": f"{_LAUNCHED} of everything inside the calls",
+    "Kernel Time (us)_mean": f"{_LAUNCHED} of everything inside a call",
+}
+_OF_OPERATOR_SHEETS = ("op category", "module")  # one of their columns
+_IN_THE_WINDOW = ("time ms", "Count", "operation_count")
+
 _ABOUT: SheetColumns[_Line] = {
     "sheet": lambda line: line.name,
     "one row is": lambda line: line.holds,
@@ -37,7 +55,7 @@ def sheets(document: Document) -> list[Sheet]:
         kernel_roofline(document),
         *memory_sheets(document),
     ]
-    kept = [_bounded(each) for each in described if each.frame.height]
+    kept = [_explained(_bounded(each), _part(document)) for each in described if each.frame.height]
     return [_about(document, described), *kept]
 
 
@@ -45,10 +63,27 @@ def _bounded(full: Sheet) -> Sheet:
     return Sheet(full.name, full.holds, full.frame.head(MOST_ROWS))
 
 
+def _explained(plain: Sheet, part: str) -> Sheet:
+    """Return the sheet with headings that say, in brackets, what is counted and of which part of the recording."""
+    columns = plain.frame.columns
+    meant = _OF_OPERATORS if any(name in columns for name in _OF_OPERATOR_SHEETS) else {}
+    remarks = {
+        name: "; ".join(text for text in (meant.get(name), part if name in _IN_THE_WINDOW else None) if text)
+        for name in columns
+    }
+    if plain.name == "gpu_timeline":
+        remarks["percent"] = "of total_time"
+    renamed = {name: f"{name} [{remark}]" for name, remark in remarks.items() if remark}
+    return Sheet(plain.name, plain.holds, plain.frame.rename(renamed))
+
+
+def _part(document: Document) -> str:
+    return "the steady state of the recording" if document.steady else "the whole recording"
+
+
 def _about(document: Document, described: list[Sheet]) -> Sheet:
-    part = "the steady state of the recording" if document.steady else "the whole recording"
     head = [
-        _Line("", f"{document.label}: {part}", note=document.producer),
+        _Line("", f"{document.label}: {_part(document)}", note=document.producer),
         _Line(
             "",
             "times are in the unit of their heading; GFLOPS 10^9 operations, MB 10^6 bytes, TB 10^12 bytes",

@@ -29,7 +29,9 @@ def test_the_longest_kernel_first_and_reasons_for_the_rest() -> None:
 
 
 def test_without_counters_it_says_how_to_get_them() -> None:
-    assert counter_metrics(trace(dispatches=[kernel("k", 0, 1)])).unavailable == NO_COUNTERS
+    assert counter_metrics(trace(dispatches=[kernel("k", 0, 1)])).unavailable == (
+        f"{NO_COUNTERS} (rocm-perf list-counters --arch GFX --plan memory_bound shows how to)"
+    )
 
 
 def test_an_unknown_gpu_gives_its_reason() -> None:

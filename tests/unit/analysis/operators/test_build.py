@@ -130,6 +130,41 @@ def test_a_call_inside_one_of_its_name_keeps_its_total() -> None:
     assert all(shape.tbytes.known for shape in div.shapes)
 
 
+def upsampling(name: str, *calls: tuple[int, int, str, str]) -> Operator:
+    """An operator of [2, 3, 8] elements called inside itself; what is innermost launches a kernel of 100 ns."""
+    nested = trace(
+        ops=[
+            op(name, start, end, number, shapes="[[2, 3, 8], [], []]", dtypes=dtypes, inputs=inputs)
+            for number, (start, end, dtypes, inputs) in enumerate(calls)
+        ],
+        api_calls=[call("hipLaunchKernel", 50, 51, 1, **HOST)],
+        dispatches=[kernel("upsample", 200, 300, pid=1, correlation_id=1)],
+    )
+    return named(operators(nested), name)
+
+
+SIZED = ('["float", "ScalarList", ""]', '["", "[16]", ""]')
+SCALED = ('["float", "", "ScalarList"]', '["", "", ""]')  # by a factor that was not recorded
+ENLARGED = 4 * (2 * 3 * 8 + 2 * 3 * 16)  # read, and written twice as long
+
+
+def test_an_operator_that_calls_itself_with_the_same_shapes_moves_its_bytes_once() -> None:
+    """As `upsample_nearest1d` does: the overload that a program calls, and in it that which launches the kernel."""
+    row = upsampling("aten::upsample_nearest1d", (0, 100, *SIZED), (10, 90, *SIZED))
+    (shape,) = row.shapes
+    assert (row.calls, shape.calls, shape.counted_calls) == (2, 2, 1)
+    assert (row.bytes.value, shape.bytes.value, shape.gpu_total_ns) == (ENLARGED, ENLARGED, 100)
+    assert shape.tbytes.value == ENLARGED / 100 / 1000
+
+
+def test_an_operator_that_calls_itself_with_other_arguments_has_its_work_once_in_its_total() -> None:
+    """Each line has the work of its calls; that of an outer call without a formula is the one inside it."""
+    row = upsampling("aten::upsample_nearest1d", (0, 100, *SCALED), (10, 90, *SIZED), (20, 80, *SIZED))
+    lines = {shape.dtypes: (shape.bytes.value, shape.calls, shape.counted_calls) for shape in row.shapes}
+    assert lines == {'["float","","ScalarList"]': (None, 1, 1), '["float","ScalarList",""]': (ENLARGED, 2, 1)}
+    assert (row.bytes.value, row.bytes.doubt) == (ENLARGED, None)
+
+
 def product(length_ns: int, size: int, **agent: object) -> OperatorShape:
     """The one line of a product of square bf16 matrices that takes this long."""
     recorded = trace(

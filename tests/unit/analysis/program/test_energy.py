@@ -13,7 +13,7 @@ from rocm_perf.units import NS_PER_S
 from tests.unit.analysis.traces import Row, kernel, trace
 
 
-def power(seconds: float, watts: float, agent: int = 0, metric: str = "power_w") -> Row:
+def power(seconds: float, watts: float, agent: int | None = 0, metric: str = "power_w") -> Row:
     return {
         "time_ns": round(seconds * NS_PER_S),
         "metric": metric,
@@ -23,7 +23,7 @@ def power(seconds: float, watts: float, agent: int = 0, metric: str = "power_w")
     }
 
 
-def ran(name: str, start: float, end: float, agent: int = 0) -> Row:
+def ran(name: str, start: float, end: float, agent: int | None = 0) -> Row:
     return {**kernel(name, round(start * NS_PER_S), round(end * NS_PER_S)), "agent_id": agent}
 
 
@@ -108,6 +108,24 @@ def test_gpus_that_the_sensor_counts_otherwise() -> None:
     assert [gpu.kernels_of for gpu in account.gpus] == [None, 3]
     alone = energy(trace(samples=samples[:2], dispatches=[ran("k", 0, 1, agent=7)]))
     assert alone.kernels[0].energy_j == pytest.approx(100)
+
+
+@pytest.mark.parametrize(("kernels_of", "sensor"), [(4, None), (None, None), (None, 3), (4, 3)])
+def test_one_gpu_and_one_sensor_belong_together_whatever_their_numbers(
+    kernels_of: int | None, sensor: int | None
+) -> None:
+    readings = [power(0, 100, sensor), power(2, 100, sensor)]
+    account = energy(trace(samples=readings, dispatches=[ran("k", 0.5, 1.5, kernels_of)]))
+    (row,) = account.kernels
+    assert row.energy_j == pytest.approx(100)
+    assert account.gpus[0].busy_j == pytest.approx(100)
+
+
+def test_a_sensor_of_an_unknown_gpu_belongs_to_none_of_two() -> None:
+    readings = [power(0, 100, None), power(2, 100, None)]
+    account = energy(trace(samples=readings, dispatches=[ran("k", 0, 1, 4), ran("k", 0, 1, 5)]))
+    assert account.kernels == ()
+    assert account.gpus[0].energy.value == pytest.approx(200)
 
 
 def test_steps_and_clocks() -> None:

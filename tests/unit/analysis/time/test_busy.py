@@ -57,3 +57,19 @@ def test_busy_and_idle_make_the_window(spans: list[tuple[int, int, int]]) -> Non
     assert device_times(recording)[0].busy_ns == covered(
         [(start, start + length) for start, length, _ in spans]
     )
+
+
+def test_gpus_carry_the_rank_that_used_them_where_several_are_recorded() -> None:
+    """GPU 4 is of rank 0, GPU 5 of rank 1; both ranks used GPU 6."""
+    used = [("a", 4, 0), ("b", 5, 1), ("c", 6, 0), ("d", 6, 1)]
+    kernels = [kernel(name, 0, 10, agent_id=agent, rank=rank) for name, agent, rank in used]
+    several = {
+        row.agent_id: (row.name, row.number, row.rank) for row in device_times(trace(dispatches=kernels))
+    }
+    assert several == {
+        4: ("GPU 4 (rank 0)", "GPU 4 (rank 0)", 0),
+        5: ("GPU 5 (rank 1)", "GPU 5 (rank 1)", 1),
+        6: ("GPU 6", "GPU 6", None),
+    }
+    (alone,) = device_times(trace(dispatches=kernels[:1]))
+    assert (alone.name, alone.rank) == ("GPU 4", None)

@@ -20,6 +20,7 @@ number = 3
 def twice(x): return [2 * v for v in x]
 def nothing(x): pass
 def dies(x): os.kill(os.getpid(), 11)
+def dies_by_40(x): os.kill(os.getpid(), 40)
 def leaves(x): os._exit(9)
 def hangs(x): time.sleep(60)
 def asks_to_leave(x): sys.exit(3)
@@ -80,6 +81,7 @@ def test_a_function_is_called_in_its_process(process: RunnerProcess, script: Pat
     ("name", "reason"),
     [
         ("dies", "its process was killed by SIGSEGV"),
+        ("dies_by_40", r"its process was killed by SIGRTMIN\+6"),
         ("leaves", "its process exited with code 9"),
         ("asks_to_leave", "it raised SystemExit: 3"),
         ("own_object", "its result cannot be judged: a builtins.object is neither an array"),

@@ -195,7 +195,9 @@ def test_a_server_is_not_waited_for(workshop: Workshop) -> None:
 def test_a_program_that_fails(workshop: Workshop) -> None:
     answer = watched("sh", "-c", "exit 3")
     assert answer.program_status == 3
-    assert answer.notes == ("the program ended with 3: what it would have loaded later is not known",)
+    assert answer.notes == (
+        "the program failed with exit code 3: what it would have loaded later is not known",
+    )
 
 
 def test_the_command_line(workshop: Workshop, capsys: pytest.CaptureFixture[str]) -> None:

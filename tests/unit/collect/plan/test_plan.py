@@ -132,7 +132,7 @@ def test_a_domain_that_the_release_lacks_is_told() -> None:
 def test_counters_that_came_with_a_later_release() -> None:
     """Regression: the slots of a chip whose counters came late were looked up without the release."""
     first, *_ = plans(request(LIGHT, "counters_basic"), amd("gfx1151", "7.2"), OUT)
-    assert purposes(first) == ["trace", "counters"]
+    assert purposes(first) == ["trace", "counters", "counters"]
 
 
 @pytest.mark.parametrize("gfx", ["gfx942", "gfx1151"])

@@ -27,6 +27,9 @@ def test_the_ones_that_users_know() -> None:
     assert preset("compute").counters == ("compute_bound",)
     assert {"copy", "allocation"} <= set(preset("memory").domains)
     assert {"rccl", "hsa", "copy", "scratch"} <= set(preset("communication").domains)
+    assert (
+        preset("communication").counters == ()
+    )  # one run: ranks that run together are launched once for each
     assert preset("full").stats
     assert preset("perfetto").formats == ("pftrace",)
     assert preset("pc_sampling").pc_sampling

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from rocm_perf.backends.base import Wish
 from rocm_perf.collect.request.rank_choice import of_rank, ranks_of
@@ -33,6 +34,7 @@ def test_other_ranks_are_only_timed() -> None:
     )
     assert of_rank(asked, frozenset({3}), 3) is asked
     timed = of_rank(asked, frozenset({3}), 2)
-    assert timed == Request(command=("./app",), environment={"A": "1"}, timeout_s=5)
+    assert timed.of_job is asked
+    assert replace(timed, of_job=None) == Request(command=("./app",), environment={"A": "1"}, timeout_s=5)
     with pytest.raises(UsageError, match="below the launcher"):
         of_rank(asked, frozenset({3}), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -100,3 +101,36 @@ def test_what_cannot_be_read_is_a_failure_with_the_reason(tmp_path: Path) -> Non
 
 def test_timing_needs_no_file(tmp_path: Path) -> None:
     assert look(tmp_path / "none", _run(profiler="timing", profiled=False)) == Seen("recorded")
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        (
+            {"steps": 0, "before": 3, "counted_by": "", "functions": ["step", "main"]},
+            "no steps were seen: the program made no optimizer step and called no nn.Module twice "
+            "(functions of the script: step, main)",
+        ),
+        (
+            {"steps": 1, "before": 3, "counted_by": "module.forward", "functions": []},
+            "too few steps were seen: the program made 1 (calls of the outermost nn.Module), and recording begins "
+            "after 3 steps (--torch-wait and --torch-warmup)",
+        ),
+        (
+            {
+                "steps": 0,
+                "before": 3,
+                "counted_by": "",
+                "function": "stepp",
+                "calls": 0,
+                "functions": ["step"],
+            },
+            "no steps were seen: the program never called stepp once torch was loaded (functions of the script: step)",
+        ),
+        ({"steps": "many"}, "torch wrote nothing"),
+    ],
+)
+def test_a_schedule_that_never_came_says_why(tmp_path: Path, word: dict[str, object], said: str) -> None:
+    (tmp_path / ".rank-7.steps.json").write_bytes(msgspec.json.encode(word))
+    seen = look(tmp_path, _run("kernel", profiler="torch"))
+    assert (seen.outcome, seen.explanation) == ("empty", said)

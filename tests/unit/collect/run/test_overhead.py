@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf.collect.run.overhead import interleaved, measured
-from rocm_perf.model.collection import OverheadRecord, PassRecord
+from rocm_perf.collect.run.overhead import interleaved
+from rocm_perf.model.collection import OverheadRecord, PassRecord, measured_overhead
 
 
 def _run(purpose: str, wall_ns: int, **facts: object) -> PassRecord:
@@ -38,7 +38,7 @@ def test_only_runs_of_one_kind_are_compared() -> None:
         _run("unprofiled", 110, exit_status=1),
         _run("unprofiled", 104),
     ]
-    assert measured(passes) == OverheadRecord((100, 104), (130,))
-    assert measured(passes[1:2]) is None
-    assert measured([_run("unprofiled", 1), _run("trace", 1, outcome="failed")]) is None
-    assert measured([_run("unprofiled", 1), _run("wall time", 1, profiled=False)]) is None
+    assert measured_overhead(passes) == OverheadRecord((100, 104), (130,))
+    assert measured_overhead(passes[1:2]) is None
+    assert measured_overhead([_run("unprofiled", 1), _run("trace", 1, outcome="failed")]) is None
+    assert measured_overhead([_run("unprofiled", 1), _run("wall time", 1, profiled=False)]) is None

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,18 @@ from rocm_perf.collect.run import outcome as outcomes
 from rocm_perf.collect.run.session import Recorded, record
 from rocm_perf.collect.run.verdict import Attempt
 from rocm_perf.environment import RANKS
-from rocm_perf.errors import OutputError, ToolAbsentError, UsageError
+from rocm_perf.errors import NotSupportedError, OutputError, ToolAbsentError, UsageError
+from rocm_perf.ingest.load import load
 
 MACHINE = Machine(host="h", rocm="7.2", driver="6.1")
 HEADER = "Kind,Agent_Id,Queue_Id,Kernel_Name,Start_Timestamp,End_Timestamp,Dispatch_Id,Correlation_Id\n"
 KERNEL = f'printf "{HEADER[:-1]}\\nKERNEL_DISPATCH,4,1,k,10,20,1,1\\n" > FOLDER/1_kernel_trace.csv'
+
+COUNTS = (
+    "Correlation_Id,Dispatch_Id,Agent_Id,Queue_Id,Process_Id,Thread_Id,Grid_Size,Kernel_Id,Kernel_Name,Workgroup_Size,"
+    "LDS_Block_Size,Scratch_Size,VGPR_Count,SGPR_Count,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp"
+)
+COUNTER = f'printf "{COUNTS}\\n1,1,4,1,1,1,64,1,k,64,0,0,8,16,C,5,10,20\\n" > FOLDER/1_counter_collection.csv'
 
 
 def _plan(profiler: str, *scripts: str, **facts: object) -> Callable[[Request, Machine, Path], Plan]:
@@ -133,6 +141,45 @@ def test_an_output_that_cannot_be_written_starts_nothing(recording: Record, tmp_
     assert not (tmp_path / "started").exists()
 
 
+def test_the_end_by_a_real_time_signal_is_counted(recording: Record) -> None:
+    done = recording("kill -40 $$", _plan("timing", "exec APP"))
+    assert (done.exit_code, done.record.state, done.record.exit_code) == (168, "failed", 168)
+    assert [run.exit_status for run in done.record.passes] == [-40]
+
+
+def test_a_run_folder_that_is_replaced_by_a_link_leads_nowhere(recording: Record, tmp_path: Path) -> None:
+    elsewhere, host = tmp_path / "elsewhere", recording.output / "mine" / "h"
+    elsewhere.mkdir()
+    swap = f"mv {host} {host}.moved; ln -s {elsewhere} {host}"
+    done = recording(swap, _plan("one", f"{KERNEL}; APP"), run_id="mine")
+    assert not list(elsewhere.iterdir())
+    assert done.folder == host.with_name("h.moved") / f"rank-{os.getpid()}"
+    assert layout.read_record(done.folder) == done.record
+    assert (done.exit_code, done.record.state) == (0, "done")
+    assert "was replaced while the program ran" in done.record.notices[0]
+    assert recording.said[-1] == done.record.notices[0]
+
+
+@pytest.mark.parametrize("planted", ["rocm-perf-run.json", "pass_2", ".given_up"])
+def test_a_link_within_the_run_folder_leads_nowhere(recording: Record, tmp_path: Path, planted: str) -> None:
+    elsewhere, home = tmp_path / "elsewhere", recording.output / "mine" / "h" / f"rank-{os.getpid()}"
+    elsewhere.mkdir()
+    plant = f"ln -sf {elsewhere}{'/record/x' if planted.endswith('json') else ''} {home}/{planted}"
+    ways = [_plan("one", "APP")] if planted == ".given_up" else []
+    with suppress(OutputError):  # where the folder of a pass would be
+        recording(plant, *ways, _plan("two", f"{KERNEL}; APP", f"{KERNEL}; APP"), run_id="mine")
+    assert not list(elsewhere.iterdir())
+
+
+def test_no_profiler_is_started_where_a_link_leads_it_elsewhere(recording: Record, tmp_path: Path) -> None:
+    elsewhere, host = tmp_path / "elsewhere", recording.output / "mine" / "h"
+    elsewhere.mkdir()
+    swap = f"mv {host} {host}.moved; ln -s {elsewhere} {host}"
+    with pytest.raises(OutputError, match="was replaced while the program ran"):
+        recording(swap, _plan("one", f"{KERNEL}; APP", "mkdir -p FOLDER"), run_id="mine")
+    assert not list(elsewhere.iterdir())
+
+
 def test_a_recording_moves_from_the_scratch_to_its_place(recording: Record, tmp_path: Path) -> None:
     home = recording.output / "mine" / "h" / f"rank-{os.getpid()}"
     seen = tmp_path / "seen"
@@ -171,6 +218,68 @@ def test_one_rank_of_many_is_not_run_again(recording: Record, monkeypatch: pytes
     assert len(done.record.passes) == 1
     assert done.exit_code == 5
     assert "one of 8 ranks, which run together" in recording.said[-1]
+
+
+COUNTED = _plan("one", f"APP; {KERNEL}", f"APP; {COUNTER}", f"APP; {COUNTER}")
+
+
+def test_a_launcher_starts_each_run_of_many_ranks(recording: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv(layout.RUN_ID_VARIABLE, "job")
+    left = [["more-1", "of-3"], ["more-1", "more-2", "of-3"], ["more-1", "more-2", "of-3"]]
+    for number, markers in enumerate(left, 1):
+        done = recording("exit 0", COUNTED, only_pass=number)
+        assert [each.folder for each in done.record.passes] == [f"pass_{number}"]
+        assert (done.exit_code, done.record.could_not) == (0, ())
+        assert sorted(file.name for file in (recording.output / "job" / layout.PASSES).iterdir()) == markers
+    trace = load(recording.output / "job", as_one=True)
+    assert trace.table("counters")["pass_id"].to_list() == [2, 3]
+    assert trace.table("dispatches")["pass_id"].unique().sort().to_list() == [1, 2, 3]
+    assert trace.run.collection is not None
+    assert [each.purpose for each in trace.run.collection.passes] == ["trace", "counters", "counters"]
+
+
+def test_libraries_log_in_the_launch_whose_times_are_shown(recording: Record) -> None:
+    first = recording("exit 0", COUNTED, only_pass=1, library_trace=True, run_id="job")
+    assert "ROCBLAS_LAYER" in first.record.passes[0].environment
+    second = recording("exit 0", COUNTED, only_pass=2, library_trace=True, run_id="job")
+    assert second.record.passes[0].environment == {}
+
+
+def test_a_rank_that_is_only_timed_runs_with_the_others(
+    recording: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv(layout.RUN_ID_VARIABLE, "job")
+
+    def way(request: Request, machine: Machine, folder: Path) -> Plan:
+        return (COUNTED if request.preset else TIMING)(request, machine, folder)
+
+    whole = Request(command=("true",), preset="compute")
+    done = recording("exit 0", way, only_pass=3, of_job=whole)
+    assert [(each.profiled, each.exit_status) for each in done.record.passes] == [(False, 0)]
+    assert (done.exit_code, done.record.could_not) == (0, ())
+    assert [file.name for file in (recording.output / "job" / layout.PASSES).iterdir()] == ["of-3"]
+
+
+def test_what_ranks_that_run_together_need_other_launches_for_is_named(
+    recording: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    done = recording("exit 0", COUNTED, run_id="mine")
+    assert [each.folder for each in done.record.passes] == ["pass_1"]
+    (lacking,) = done.record.could_not
+    assert lacking.startswith("counters: one of 2 ranks, which run together, is not run again by itself")
+    assert recording.said == [
+        "run 1 of 3 is done; launch it again with --pass 2 --run-id mine (rocm-perf launch does so by itself)"
+    ]
+    assert done.exit_code == NotSupportedError.exit_code
+    second = recording("exit 0", COUNTED, run_id="mine", only_pass=2)
+    assert [each.folder for each in second.record.passes] == ["pass_2"]
+    assert len(recording("exit 0", COUNTED, only_pass=0).record.passes) == 3
 
 
 def test_what_a_given_up_plan_left_is_hidden_and_named(recording: Record) -> None:

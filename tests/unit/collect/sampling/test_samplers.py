@@ -321,10 +321,10 @@ def _samplers_of(folder: Path) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                command = (entry / "cmdline").read_bytes()
+                command, works_in = (entry / "cmdline").read_bytes(), (entry / "cwd").readlink()
             except OSError:
                 continue
-            if b"rocm_perf.collect.sampling.sampler_process" in command and str(folder).encode() in command:
+            if b"rocm_perf.collect.sampling.sampler_process" in command and works_in == folder:
                 found.append(int(entry.name))
     return found
 

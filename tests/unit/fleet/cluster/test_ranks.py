@@ -9,6 +9,7 @@ import pytest
 
 from rocm_perf.errors import EmptyCaptureError, InputError, NotSupportedError
 from rocm_perf.fleet.cluster.ranks import ranks_at
+from rocm_perf.model.collection import FILE_NAME
 
 
 def _laid_out(folder: Path, *names: str) -> None:
@@ -68,3 +69,13 @@ def test_a_command_line_names_a_rank_by_what_is_there(tmp_path: Path) -> None:
     assert all(Path(name).exists() for names in named for name in names)
     assert [len(names) for names in named] == [2, 1, 1, 1]
     assert named[2] == [str(tmp_path / "run/rank3-77")]
+
+
+def test_the_launches_of_a_rank_are_one_rank(tmp_path: Path) -> None:
+    """Counters take a launch each, and every launch of a rank records into a folder of its own."""
+    for name in ("n1/rank0-7", "n1/rank0-9", "n2/rank1-7", "n1/rank-3", "n1/rank-4"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / FILE_NAME).touch()
+    ranks = {rank.label.removeprefix(f"{tmp_path.resolve()}/"): rank for rank in ranks_at(tmp_path)}
+    assert sorted(ranks) == ["n1/rank-3", "n1/rank-4", "n1/rank0-7", "n2/rank1-7"]
+    assert [path.parent.name for path in ranks["n1/rank0-7"].paths] == ["rank0-7", "rank0-9"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import yaml
+from msgspec.structs import replace
 
 from rocm_perf.cli.launch import LaunchCommand
 from rocm_perf.collect.request.configuration import Configuration
@@ -28,7 +29,7 @@ def job(folder: Path, *app: str, configuration: dict[str, Any] | None = None, **
 
 def planned(launched: Job, *options: str) -> LaunchPlan:
     args = parsed(LaunchCommand(), "kubernetes", "--image", "reg.example/x:1", *options, "--", *launched.app)
-    return KubernetesLauncher().plan(launched, args)
+    return KubernetesLauncher().plan(replace(launched, image=args.image), args)
 
 
 def objects(plan: LaunchPlan) -> dict[str, dict[str, Any]]:

@@ -87,7 +87,9 @@ def test_every_node_is_a_pod_that_finds_the_first(tmp_path: Path) -> None:
     assert made["Service"]["spec"]["clusterIP"] == "None"
     assert made["Service"]["spec"]["selector"] == {"job-name": name}
     script = made["ConfigMap"]["data"]["run.sh"]
-    assert f"--nnodes 4 --master-addr {name}-0.{name} --master-port 23456 --nproc-per-node 8" in script
+    meeting = f'--master-addr {name}-0.{name} --master-port "$MASTER_PORT"'
+    assert f"--nnodes 4 {meeting} --nproc-per-node 8" in script
+    assert "export MASTER_PORT=$((23456 + pass - 1))" in script
     assert 'PET_NODE_RANK="$JOB_COMPLETION_INDEX"' in script
     assert made["PersistentVolumeClaim"]["spec"]["accessModes"] == ["ReadWriteMany"]
 
@@ -169,7 +171,7 @@ def test_every_example_configuration_becomes_valid_objects(tmp_path: Path, name:
     ("configuration", "words"),
     [
         ({"distributed": {"launcher": "mpirun"}}, "mpirun"),
-        ({"distributed": {"launcher": "vllm"}}, "torchrun"),
+        ({"distributed": {"launcher": "sglang-disagg"}}, "jobs of their own"),
     ],
 )
 def test_launchers_that_pods_cannot_start_are_refused(
@@ -177,6 +179,23 @@ def test_launchers_that_pods_cannot_start_are_refused(
 ) -> None:
     with pytest.raises(UsageError, match=words):
         planned(job(tmp_path, configuration=configuration))
+
+
+def test_a_server_has_the_gpus_of_its_pod_and_no_torchrun(tmp_path: Path) -> None:
+    distributed = {"launcher": "vllm", "nnodes": 2, "nproc_per_node": 4}
+    made = objects(planned(job(tmp_path, nodes=2, configuration={"distributed": distributed})))
+    assert container(made)["resources"]["limits"] == {"amd.com/gpu": "4"}
+    assert "torch" not in made["ConfigMap"]["data"]["run.sh"]
+
+
+def test_what_a_workload_needs_of_this_shell_comes_from_a_secret(tmp_path: Path) -> None:
+    plan = planned(job(tmp_path, pass_env=("HF_TOKEN",), gpus=2))
+    made = objects(plan)
+    key = {"name": "rocm-perf-env", "key": "HF_TOKEN", "optional": True}
+    assert container(made)["env"] == [{"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": key}}]
+    assert container(made)["resources"]["limits"] == {"amd.com/gpu": "2"}
+    assert any("kubectl create secret generic rocm-perf-env" in notice for notice in plan.notices)
+    kubernetes_validate.validate(made["Job"], VERSIONS[-1], strict=True)
 
 
 @given(st.text(max_size=70))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from rocm_perf.cli.launch import LaunchCommand
 from rocm_perf.cli.profile import ProfileCommand
 from rocm_perf.collect.request.configuration import Configuration, ToolEntry
+from rocm_perf.collect.request.launching import Distributed, Slurm
 from rocm_perf.errors import InputError
+from rocm_perf.fleet.job_request import job_of
+from rocm_perf.fleet.slurm.launcher import SlurmLauncher
 from rocm_perf.fleet.workloads.images import image_plan, stage
 from rocm_perf.fleet.workloads.plan import Asked, combined, step_of
 from rocm_perf.fleet.workloads.workload import Workload
@@ -69,6 +74,60 @@ def test_results_elsewhere_are_mounted_too() -> None:
     elsewhere = step_of(IN_IMAGE, "made:1", Path("/big/out/TIME"), asked).argv
     assert "type=bind,source=/big/out,target=/big/out" in elsewhere
     assert sum(word == "--mount" for word in step_of(IN_IMAGE, "made:1", Path("out/TIME"), asked).argv) == 2
+
+
+def in_launch(*words: str) -> Namespace:
+    """What `rocm-perf launch` makes of the arguments of a step."""
+    return parsed(LaunchCommand(), *words)
+
+
+def test_ranks_of_a_configuration_are_started_by_its_launcher() -> None:
+    torchrun = Configuration(
+        distributed=Distributed(launcher="torchrun", nproc_per_node=8), docker_gpus="4,5"
+    )
+    step = step_of(WORKLOAD, "", Path("out/TIME"), replace(ASKED, configuration=torchrun))
+    assert step.argv[:3] == ("rocm-perf", "launch", "torchrun")
+    args = in_launch(*step.argv[2:])
+    assert (args.nodes, args.ranks_per_node, args.output, args.app) == (1, 8, Path("out/TIME/raw"), HOSTILE)
+    assert args.profile == ("--env", "A=1", "--env", "B=x y", "--env", "HIP_VISIBLE_DEVICES=4,5")
+    mpirun = Configuration(distributed=Distributed(launcher="mpirun", nproc_per_node=2))
+    inside = replace(ASKED, configuration=mpirun, has_docker=True)
+    words = step_of(IN_IMAGE, "made:1", Path("out"), inside).argv
+    assert words[words.index("made:1") + 1 :][:2] == ("launch", "mpi")
+
+
+@pytest.mark.parametrize(
+    ("command", "distributed"),
+    [
+        (("torchrun", "--nproc_per_node=8", "t.py"), Distributed(launcher="torchrun", nproc_per_node=8)),
+        (("vllm", "serve", "m"), Distributed(launcher="vllm", nproc_per_node=8)),
+        (("./app",), Distributed(launcher="torchrun", nproc_per_node=1)),
+    ],
+)
+def test_what_is_one_process_stays_one(command: tuple[str, ...], distributed: Distributed) -> None:
+    asked = replace(ASKED, configuration=Configuration(distributed=distributed))
+    assert step_of(replace(WORKLOAD, command=command), "", Path("out"), asked).argv[1] == "profile"
+
+
+def test_slurm_of_a_configuration_makes_it_a_job() -> None:
+    given = Configuration(
+        slurm=Slurm(nodes=2, partition="gpu", output_dir="/shared"),
+        distributed=Distributed(launcher="torchrun", nnodes=2, nproc_per_node=4),
+        tools=(ToolEntry("rocprofv3_lightweight"),),
+    )
+    asked = replace(ASKED, configuration=given)
+    step = step_of(IN_IMAGE, "reg.example/made:1", Path("/shared/TIME"), asked)
+    assert (step.where, step.image) == ("slurm", "reg.example/made:1")
+    args = in_launch(*step.argv[2:])
+    made, notices = job_of(args, SlurmLauncher.obeys)
+    assert (made.nodes, made.ranks_per_node, made.image, made.app) == (2, 4, "reg.example/made:1", HOSTILE)
+    assert made.configuration.env_vars == WORKLOAD.env_vars
+    assert made.configuration.slurm == Slurm(nodes=2, partition="gpu", gpus_per_node=2)
+    assert [tool.name for tool in made.configuration.tools] == ["rocprofv3_lightweight"]
+    assert notices == ()
+    here = step_of(IN_IMAGE, "", Path("out"), replace(asked, in_container=False))
+    assert (here.where, here.argv[1]) == ("here", "launch")
+    assert "slurm of the configuration: not used, because of --here" in here.notices
 
 
 def test_a_folder_with_a_comma_is_one_field_of_a_mount() -> None:

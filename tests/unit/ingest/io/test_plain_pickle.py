@@ -88,3 +88,40 @@ def test_one_that_breaks_off_says_where() -> None:
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     with contextlib.suppress(PickleError):
         load_plain(b"\x80\x04" + data)
+
+
+DOUBLED = b")" + b"".join(
+    b"\x94h" + bytes([place]) + b"\x86" for place in range(60)
+)  # a tuple of itself, 60 times over
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        (DOUBLED, "tuple"),
+        (b")" + b"\x85" * 1000, "tuple"),
+        (b")" + b"\x85" * 500_000, "tuple"),  # its hash overflows the stack
+        (b"K\x01", "int"),  # which can be chosen to have the hash of others
+        (b"G" + bytes(8), "float"),
+        (b"N", "NoneType"),
+        (b"C\x01x", "bytes"),
+    ],
+)
+@pytest.mark.parametrize("ending", [b"K\x01s.", b"K\x01scos\nsystem\n."])
+def test_keys_are_texts(key: bytes, kind: str, ending: bytes) -> None:
+    with pytest.raises(PickleError, match=f"a key of a dictionary is of type {kind}"):
+        load_plain(b"\x80\x04}" + key + ending)
+    with pytest.raises(PickleError, match=f"a key of a dictionary is of type {kind}"):
+        load_plain(b"\x80\x04}(" + key + ending.replace(b"s", b"u", 1))
+
+
+@pytest.mark.parametrize("container", [b"]", b"}"])
+def test_a_byte_for_each_container_is_no_snapshot(container: bytes) -> None:
+    with pytest.raises(PickleError, match="more lists and dictionaries than a snapshot of its size"):
+        load_plain(b"\x80\x04](" + container * 200_000 + b"e.")
+
+
+def test_values_may_look_like_opcodes() -> None:
+    value = {"}": 0x7D7D, "]": [0x5D, 0x7D], "NQ": 0x2E7D}
+    for protocol in PROTOCOLS:
+        assert load_plain(pickle.dumps(value, protocol)) == value

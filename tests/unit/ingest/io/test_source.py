@@ -7,6 +7,8 @@ import gzip
 import io
 import os
 import random
+import resource
+import struct
 import subprocess
 import sys
 import zipfile
@@ -19,9 +21,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf.errors import InputError, RocmPerfError
+from rocm_perf.ingest.io import archive
 from rocm_perf.ingest.io import source as module
 from rocm_perf.ingest.io.source import Source, sources_of
 from rocm_perf.ingest.io.zstd_frames import FrameWatch
+from tests.fuzz.containers import zeros_as_bzip2, zeros_as_lzma, zip_claiming
 
 NOISE = random.Random(7).randbytes(3000)
 TEXT = NOISE + b"kernel," * 5000 + NOISE
@@ -60,6 +64,9 @@ WHOLE = {
     "zstd as pzstd writes it": b"\x50\x2a\x4d\x18\x03\x00\x00\x00abc" + _zstd(TEXT),
     "zip": _zip(TEXT),
     "zip, stored": _zip(TEXT, method=zipfile.ZIP_STORED),
+    "zip, bzip2": _zip(TEXT, method=zipfile.ZIP_BZIP2),
+    "zip, LZMA": _zip(TEXT, method=zipfile.ZIP_LZMA),
+    "zip, from here": _zip(TEXT, "./run/trace.csv"),
     "gzip in a zip": _zip(gzip.compress(TEXT), "trace.csv.gz"),
     "zstd in a zip": _zip(_zstd(TEXT), "trace.csv.zst"),
 }
@@ -237,6 +244,73 @@ def test_zip_members(tmp_path: Path) -> None:
     assert source.stored_bytes == 10
 
 
+@pytest.mark.parametrize(
+    "name", ["./run/a.csv", "/run/a.csv", "../../run/a.csv", "run\\a.csv", "run//./a.csv"]
+)
+def test_a_member_lies_in_its_archive_wherever_its_path_leads(tmp_path: Path, name: str) -> None:
+    source = _source(tmp_path, _zip(TEXT, name))
+    assert (source.file_name, source.folder) == ("a.csv", tmp_path / "stored" / "run")
+    assert source.read().data == TEXT
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_a_member_without_a_name_is_read(tmp_path: Path, name: str) -> None:
+    assert _source(tmp_path, zip_claiming(b"", 0, 0, name.encode())).read().data == b""
+
+
+def test_two_spellings_of_one_name_are_refused(tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as zipped:
+        zipped.writestr("run/a.csv", b"1")
+        zipped.writestr("./run/a.csv", b"2")
+    with pytest.raises(InputError, match=r"two files called run/a\.csv"):
+        sources_of(_stored(tmp_path, packed.getvalue()))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_DEFLATED])
+def test_a_damaged_member_says_where_it_breaks_off(tmp_path: Path, method: int) -> None:
+    packed = bytearray(_zip(TEXT, method=method))
+    packed[len(packed) // 2 : len(packed) // 2 + 64] = b"\xff" * 64
+    assert "breaks off" in str(_source(tmp_path, bytes(packed)).read().damage)
+
+
+def test_what_another_program_must_unpack_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="method 97"):
+        _source(tmp_path, zip_claiming(TEXT, len(TEXT), method=97)).read()
+    encrypted = bytearray(_zip(TEXT))
+    encrypted[encrypted.index(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(InputError, match="encrypted"):
+        _source(tmp_path, bytes(encrypted)).read()
+
+
+HIDDEN_BOMBS = {
+    "bzip2": lambda: zip_claiming(zeros_as_bzip2(800), 100, zipfile.ZIP_BZIP2),
+    "LZMA": lambda: zip_claiming(zeros_as_lzma(400), 100, zipfile.ZIP_LZMA),
+    "dictionary": lambda: zip_claiming(zeros_as_lzma(1, dictionary=2**32 - 1), 100, zipfile.ZIP_LZMA),
+}
+
+
+@pytest.mark.parametrize("kind", HIDDEN_BOMBS)
+def test_a_member_larger_than_it_claims_takes_no_more_memory(tmp_path: Path, kind: str) -> None:
+    """Python's own reader expands all that it has read of bzip2 and LZMA at once."""
+    source = _source(tmp_path, HIDDEN_BOMBS[kind]())
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert "checksum" in str(source.read().damage)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+def test_a_directory_far_larger_than_that_of_a_recording_is_not_read(tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as zipped:
+        zipped.writestr("a" * 60_000, b"")
+    whole = packed.getvalue()
+    start = whole.index(b"PK\x01\x02")
+    entries = whole[start : whole.index(b"PK\x05\x06")] * 80
+    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 80, 80, len(entries), start, 0)
+    with pytest.raises(InputError, match="holds a directory of"):
+        sources_of(_stored(tmp_path, whole[:start] + entries + end))
+
+
 def test_an_empty_zip_has_no_members(tmp_path: Path) -> None:
     packed = io.BytesIO()
     zipfile.ZipFile(packed, "w").close()
@@ -244,8 +318,8 @@ def test_an_empty_zip_has_no_members(tmp_path: Path) -> None:
 
 
 def test_a_zip_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_ZIP_MEMBERS", 0)
-    with pytest.raises(InputError, match="holds 1 files"):
+    monkeypatch.setattr(archive, "MAX_MEMBERS", 0)
+    with pytest.raises(InputError, match="holds 1 file"):
         sources_of(_stored(tmp_path, _zip(TEXT)))
 
 
@@ -259,17 +333,17 @@ def test_a_member_that_claims_to_be_large_on_disk_does_not_widen_the_bound(tmp_p
 
 def test_many_members_read_the_directory_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+    with zipfile.ZipFile(packed, "w") as zipped:
         for number in range(50):
-            archive.writestr(f"{number}.csv", b"x")
+            zipped.writestr(f"{number}.csv", b"x")
     opened = []
 
-    class Counted(zipfile.ZipFile):
+    class Counted(archive._Archive):
         def __init__(self, path: Path) -> None:
             opened.append(path)
             super().__init__(path)
 
-    monkeypatch.setattr(zipfile, "ZipFile", Counted)
+    monkeypatch.setattr(archive, "_Archive", Counted)
     sources = sources_of(_stored(tmp_path, packed.getvalue()))
     assert b"".join(source.read().data for source in sources) == b"x" * 50
     assert len(opened) == 1

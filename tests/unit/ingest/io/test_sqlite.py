@@ -89,7 +89,7 @@ def test_reading_leaves_no_files_behind(database: Path) -> None:
 
 
 def test_a_link_to_a_log_elsewhere_is_not_followed(tmp_path: Path) -> None:
-    """SQLite opens with O_NOFOLLOW; `rocm-perf serve` relies on it."""
+    """SQLite opens with O_NOFOLLOW, and so must we; `rocm-perf serve` relies on it."""
     inside, outside = tmp_path / "inside.db", tmp_path / "outside.db"
     with closing(sqlite3.connect(outside)) as connection:
         connection.executescript("PRAGMA journal_mode = wal; CREATE TABLE names (name TEXT);")
@@ -98,5 +98,8 @@ def test_a_link_to_a_log_elsewhere_is_not_followed(tmp_path: Path) -> None:
         connection.execute("INSERT INTO names VALUES ('secret')")
         connection.commit()
         (tmp_path / "inside.db-wal").symlink_to(tmp_path / "outside.db-wal")
+        with pytest.raises(InputError, match="it is a link"), open_database(Source(inside)):
+            pass
+        (tmp_path / "inside.db-shm").symlink_to(tmp_path / "outside.db-shm")
         with open_database(Source(inside)) as database, pytest.raises(InputError, match="unable to open"):
             database.frame("names", texts=["name"])

@@ -398,3 +398,20 @@ def test_the_trace_of_a_child_process_is_an_empty_capture(specimens: Path) -> No
 def test_no_other_specimen_is_claimed(specimens: Path) -> None:
     others = [file for file in specimens.rglob("*") if file.is_file() and file.parent.name != "pftrace"]
     assert not [file.name for file in others if pftrace.ADAPTERS[0].claims(Peek(Source(file)))]
+
+
+def test_a_long_name_that_all_slices_refer_to_is_a_bomb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rocm_perf.ingest.io.source.TEXT_FREE_BYTES", 1 << 20)
+    trace = pb.Trace()
+    named = trace.packet.add(trusted_packet_sequence_id=1).interned_data.event_names.add(iid=1)
+    named.name = "k" * 100_000
+    for number in range(4000):
+        packet = trace.packet.add(trusted_packet_sequence_id=1, timestamp=number)
+        packet.track_event.type, packet.track_event.track_uuid = number % 2 + 1, 1
+        packet.track_event.name_iid = 1
+    path = tmp_path / "names.pftrace"
+    path.write_bytes(trace.SerializeToString())
+    with pytest.raises(InputError, match=r"name .* of text, which those of no program do"):
+        pftrace.read_trace(Source(path))

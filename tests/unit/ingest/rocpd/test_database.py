@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from rocm_perf.errors import EmptyCaptureError, InputError, RocmPerfError
 from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.io.sqlite import Database
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.rocpd import database as rocpd
 from rocm_perf.ingest.rocpd.tables import Lookup
@@ -132,6 +133,31 @@ def _write(file: Path, rows: Rows, suffix: str = UUID, columns: dict[str, str] |
                 connection.execute(f'INSERT INTO "rocpd_{table}{suffix}" ({named}) VALUES ({values})', row)
         connection.commit()
     return file
+
+
+def test_processes_of_which_nothing_is_recorded_cost_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file with a thousand empty sets of tables took a minute and a half."""
+    asked: list[int] = []
+    frame = Database.frame
+
+    def counted(*given: Any) -> pl.DataFrame:
+        asked.append(1)
+        return frame(*given)
+
+    monkeypatch.setattr(Database, "frame", counted)
+    one = _read(tmp_path, _kernels())
+    alone = len(asked)
+    for number in range(40):
+        _write(tmp_path / "anything.bin", {}, f"_{number}")
+    asked.clear()
+    source = Source(tmp_path / "anything.bin")
+    many = sniff(source).read(source)
+    assert len(asked) == alone
+    assert {name: table.rows() for name, table in many.tables.items()} == {
+        name: table.rows() for name, table in one.tables.items()
+    }
 
 
 def _read(tmp_path: Path, rows: Rows, suffix: str = UUID, columns: dict[str, str] | None = None) -> Part:

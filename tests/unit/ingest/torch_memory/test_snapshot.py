@@ -13,6 +13,7 @@ import pytest
 from rocm_perf.errors import EmptyCaptureError, InputError, NotARecordingError
 from rocm_perf.ingest.load import load
 from rocm_perf.ingest.torch_memory.snapshot import NO_HISTORY, NO_STACKS, NO_TIMES
+from rocm_perf.ingest.torch_memory.stacks import Stacks
 from rocm_perf.model.trace import Trace
 from tests.torch_allocator import RELEASES, Allocator, frames
 from tests.torch_training import train
@@ -104,10 +105,21 @@ def test_rows_repeated_by_reference_are_not_unfolded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
+        ({"device_traces": [[{"action": "alloc", "addr": 1, "time_us": 2**62}]]}, "time_us"),
+        ({"device_traces": [[{"action": "alloc", "addr": 1, "stream": 2**64}]]}, "stream"),
+        (
+            {
+                "segments": [
+                    {"address": 1, "total_size": 1, "segment_type": "\ud800", "blocks": [{"size": 1}]}
+                ]
+            },
+            "surrogates",
+        ),
         ({"segments": [{"address": "x", "total_size": 1}]}, r"segments\[0\].address"),
         ({"segments": [{"address": 1, "total_size": -1}]}, r"total_size"),
         ({"segments": 7, "device_traces": []}, r"segments"),
         (("segments", 7), "holds no dictionary"),
+        ({"segments": [], "device_traces": [[{"\ud800": 1}]]}, "surrogates not allowed"),
     ],
 )
 def test_what_is_not_a_snapshot_says_why(tmp_path: Path, content: Any, reason: str) -> None:
@@ -131,3 +143,44 @@ def test_a_packed_one_that_breaks_off_is_refused(tmp_path: Path) -> None:
     path.write_bytes(packed[: len(packed) // 2])
     with pytest.raises(InputError, match="breaks off"):
         load(path)
+
+
+def test_small_rows_repeated_by_reference_are_counted_wherever_they_are(tmp_path: Path) -> None:
+    history = [{"real_size": 1, "frames": []}] * 2000
+    block = {"size": 512, "state": "active_allocated", "history": history}
+    segment = {"address": 0, "total_size": 512, "blocks": [dict(block) for _ in range(500)]}
+    with pytest.raises(InputError, match="repeats its rows by reference"):
+        load(written(tmp_path, {"segments": [segment], "device_traces": []}))
+
+
+def test_a_long_name_is_not_repeated_by_reference(tmp_path: Path) -> None:
+    name = "x" * 1_000_000
+    ranges = [{"name": name, "stage": "START", "time_us": number, "device": 0} for number in range(100)]
+    with pytest.raises(InputError, match="repeats long names by reference"):
+        load(written(tmp_path, {"segments": [], "device_traces": [], "external_annotations": ranges}))
+
+
+def test_stacks_of_shared_frames_take_no_more_than_their_share() -> None:
+    frames = [{"name": "f" * 900, "filename": f"/a/{number}.py", "line": 1} for number in range(200)]
+    stacks = Stacks(most_bytes=2 << 20)
+    numbers = [stacks.number([*frames[start:], *frames[:start]]) for start in range(200)]
+    kept = stacks.frame()
+    assert 0 < kept["frames"].str.len_bytes().sum() <= 2 << 20
+    assert stacks.left_out == numbers.count(None) == 200 - kept.height
+    assert stacks.number(frames) == numbers[0]  # one that is known stays known
+
+
+def test_stacks_that_were_left_out_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocm_perf.ingest.torch_memory.snapshot.Stacks", lambda: Stacks(most_bytes=200))
+    losses = load(written(tmp_path, train().snapshot())).run.losses
+    assert [loss.what for loss in losses] == ["call stacks, because the texts of all take too much memory"]
+
+
+def test_a_frame_holds_texts_alone(tmp_path: Path) -> None:
+    doubled: list[Any] = []
+    for _ in range(60):
+        doubled = [doubled, doubled]
+    frame = {"name": doubled, "filename": doubled, "line": doubled}
+    event = {"action": "alloc", "addr": 1, "size": 512, "frames": [frame]}
+    trace = load(written(tmp_path, {"segments": [], "device_traces": [[event]]}))
+    assert NO_STACKS in trace.run.notices

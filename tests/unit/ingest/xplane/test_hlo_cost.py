@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rocm_perf.ingest.io.protobuf import BrokenMessageError
 from rocm_perf.ingest.xplane.hlo import Instruction, Program
 from rocm_perf.ingest.xplane.hlo_cost import Cost, cost_of, holds_products
 from rocm_perf.ingest.xplane.messages import hlo_messages
@@ -213,4 +214,51 @@ def test_sizes_beyond_every_memory_do_not_overflow() -> None:
     made = Made()
     big = (1 << 62, 1 << 62)
     a, b = parameters(made, big, big)
-    assert made.cost(made.add("add", big, a, b)).flops == 1 << 124
+    cost = made.cost(made.add("add", big, a, b))
+    assert (cost.flops, cost.bytes) == (None, None)
+    assert "none that a machine could hold" in cost.formula
+
+
+def test_operations_that_call_what_holds_them_are_counted_once() -> None:
+    made = Made()
+    ids = [made.add("fusion", (2,), into=2, calls=[2]) for _ in range(100)]
+    fusion = made.add("fusion", (2,), calls=[2])
+    assert len(ids) == 100
+    assert made.cost(fusion).flops == 0
+    assert not holds_products(*made.found(fusion))
+
+
+def test_operations_that_refer_to_one_another_too_often_are_refused() -> None:
+    made = Made()
+    for _ in range(2_000):
+        made.add("add", (2,), into=2)
+        made.add("fusion", (2,), calls=[2])
+    with pytest.raises(BrokenMessageError, match="refer to one another too often"):
+        Program(made.proto.SerializeToString())
+
+
+@pytest.mark.parametrize("opcode", ["dot", "reduce"])
+def test_a_first_operand_without_a_shape(opcode: str) -> None:
+    made = Made()
+    nothing, array = made.add("parameter", (2,), dtype=99), made.add("parameter", (2,))
+    product = made.add(opcode, (2,), nothing, array)
+    made.message(product).dot_dimension_numbers.lhs_contracting_dimensions.append(0)
+    assert made.cost(product).flops == (None if opcode == "dot" else 0)
+
+
+def test_an_axis_is_contracted_once() -> None:
+    made = Made()
+    array = made.add("parameter", (1 << 62,))
+    product = made.add("dot", (2,), array, array)
+    made.message(product).dot_dimension_numbers.lhs_contracting_dimensions.extend([0] * 5000)
+    assert made.cost(product).flops is None
+
+
+def test_an_attention_that_states_numbers_of_thousands_of_digits() -> None:
+    names = ("input_batch", "attn_heads", "q_max_seqlen", "kv_max_seqlen", "head_dim", "mask_type")
+    made = Made()
+    for digits in (18, 5000):
+        config = " ".join(f"{name} = {'9' * digits} : i64" for name in names).encode()
+        target = b"te_fused_attn_forward_ffi"
+        call = made.add("custom-call", (2,), custom_call_target=target, backend_config=config)
+        assert made.cost(call).flops is None

@@ -17,7 +17,7 @@ __all__ = ["build", "made", "native", "states"]  # fixtures
 
 RIGHT = f"add 0x{BASE:x} {COUNT} 1"
 BY_HEART = tuple(f"set 0x{BASE + 4 * place:x} 1 {place + 1}" for place in range(COUNT))
-SHORT = Turns(processes=2, iterations=10, warmup=1)
+SHORT = Turns(processes=3, iterations=10, warmup=1)
 
 
 @pytest.fixture(scope="module")

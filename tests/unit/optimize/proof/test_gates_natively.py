@@ -29,7 +29,7 @@ pytestmark = pytest.mark.native
 __all__ = ["bench"]  # a fixture
 
 SOFTMAX = exactly("_Z7softmaxPfi")
-FEW = Turns(processes=2, iterations=10, warmup=2)
+FEW = Turns(processes=3, iterations=10, warmup=2)
 
 
 @dataclass(frozen=True)

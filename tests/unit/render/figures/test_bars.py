@@ -36,7 +36,8 @@ def test_busy_and_idle_time_of_every_gpu_fill_its_bar() -> None:
         parts = bars(drawn, row * 30)
         assert parts[-1].right == pytest.approx(500, abs=0.1)
         assert sum(part.width for part in parts) == pytest.approx(500 - parts[0].left, abs=0.1)
-    assert [text for text in texts(drawn) if text.startswith("GPU")] == ["GPU 2", "GPU 3", "GPU 4", "GPU 5"]
+    named = [text for text in texts(drawn) if text.startswith("GPU")]
+    assert named == [f"GPU {number} (rank {number - 2})" for number in range(2, 6)]
 
 
 def test_the_busy_part_is_as_wide_as_the_gpu_was_busy() -> None:

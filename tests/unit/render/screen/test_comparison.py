@@ -118,11 +118,17 @@ def test_a_renamed_kernel_has_both_names() -> None:
 
 
 def test_checks_come_before_the_rest_and_failures_first() -> None:
-    checks = (Check("wall>9%", "passed", ("fine", "unsaid")), Check("wall>3%", "undecided", ("one", "two")))
+    checks = (
+        Check("wall>9%", "passed", ("fine", "unsaid")),
+        Check("wall>3%", "undecided", ("one", "two")),
+        Check("wall>1%", "failed", ("more",)),
+    )
     lines = shown(replace(compared(BASE, NEW), checks=checks))
     start = lines.index("Checks")
-    assert lines[start + 1 : start + 6] == [
-        "✗ undecided: wall>3%",
+    assert lines[start + 1 : start + 8] == [
+        "✗ failed: wall>1%",
+        "    more",
+        "! undecided: wall>3%",
         "    one",
         "    two",
         "i passed: wall>9%",

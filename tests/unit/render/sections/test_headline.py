@@ -85,6 +85,25 @@ def test_kernels_are_not_the_limit_of_a_gpu_that_is_mostly_idle() -> None:
     assert limit("kernel-k", "kernel-memory", 300 * US) == "its kernels have the most to gain."
 
 
+def test_kernels_are_not_the_limit_above_gaps_that_are_known_to_be_worth_more() -> None:
+    """Kernels of 0.6 ms in each millisecond, about which nothing is known, and gaps worth 1.73 times as fast."""
+    rows = [kernel("k", MS * number, MS * number + 600 * US - number) for number in range(40)]
+    unknown = Finding(id="kernel-k", severity="info", title="...", kind="kernel")
+    gaps = Finding(
+        id="gap-queue-gap", severity="warning", title="...", kind="host-bound", time_at_stake_ns=16_700_000
+    )
+
+    def said(*findings: Finding) -> str:
+        (line,) = limit_line(document(trace(dispatches=rows), findings=findings))
+        return line.rpartition(": ")[2]
+
+    assert said(unknown, gaps) == (
+        "its kernels are one limit, the gaps between them another, worth 1.73 times as fast."
+    )
+    assert said(unknown, replace(gaps, time_at_stake_ns=MS)) == "its kernels are the limit."
+    assert said(replace(unknown, time_at_stake_ns=20 * MS), gaps) == "its kernels are the limit."
+
+
 def test_a_late_rank_is_not_said_to_be_communication() -> None:
     assert limit("late-rank", "communication", 300 * US) == "one rank holds the others up."
     assert limit("exposed-communication", "communication", 300 * US) == "communication is the limit."

@@ -192,7 +192,9 @@ def test_roofline_says_why_work_is_not_known() -> None:
 def test_all_and_unknown_names() -> None:
     assert chosen(["gaps", "sync", "gaps"]) == ["gaps", "sync"]
     assert chosen(["gaps", "all"]) == list(SECTIONS)
-    with pytest.raises(UsageError, match=r"no section 'gap'. Sections: findings, .*gaps.*, all"):
+    with pytest.raises(
+        UsageError, match=r"no section 'gap'. Did you mean gaps\? Sections: findings, .*gaps.*, all"
+    ):
         chosen(["gap"])
     with pytest.raises(UsageError, match="no section was named"):
         chosen([])

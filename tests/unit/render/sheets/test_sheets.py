@@ -33,7 +33,26 @@ def document() -> Document:
 
 @cache
 def by_name() -> dict[str, pl.DataFrame]:
-    return {sheet.name: sheet.frame for sheet in sheets(document())}
+    """The sheets under the headings that people know, without what ours say in brackets."""
+    return {
+        sheet.name: sheet.frame.rename(lambda name: name.partition(" [")[0]) for sheet in sheets(document())
+    }
+
+
+def test_headings_say_where_they_mean_something_else_than_in_tracelens() -> None:
+    headings = {sheet.name: sheet.frame.columns for sheet in sheets(document())}
+    assert headings["gpu_timeline"] == [
+        "GPU",
+        "type",
+        "time ms [the whole recording]",
+        "percent [of total_time]",
+    ]
+    assert "Count [also calls that launched nothing; the whole recording]" in headings["ops_summary"]
+    assert "total_direct_kernel_time_ms [kernels, copies and fills]" in headings["ops_summary"]
+    assert "Count [the whole recording]" in headings["kernel_summary"]
+    steady = sheets(rocm_perf.analyze(EAGER))
+    timeline = next(sheet for sheet in steady if sheet.name == "gpu_timeline")
+    assert "time ms [the steady state of the recording]" in timeline.frame.columns
 
 
 def test_the_sheets_of_a_torch_trace_are_those_that_people_know() -> None:
@@ -96,7 +115,9 @@ def test_a_bound_is_marked_as_one() -> None:
     """A text such as `at most: ...`, of either amount or of the rates, each once."""
     known = Quantity(1.0, "", "")
     bound = Quantity(1.0, "", f"{SUM_OF}2 kinds, the least being 1 * 2", doubt="at most: a; at least: b")
-    shape = OperatorShape("[[1]]", "[]", None, 2, 0, 1, 1, bound, known, bound, known, (), variants=2)
+    shape = OperatorShape(
+        "[[1]]", "[]", None, 2, 0, 1, 1, bound, known, bound, known, (), counted_calls=2, variants=2
+    )
     call = Call("attention", "my::attention", shape)
     assert {name: WORK[name](call) for name in ("how", "doubt", "variants")} == {
         "how": "mean of 2 kinds, the least being 1 * 2",

@@ -26,6 +26,7 @@ _UNITS: dict[str, tuple[Dimension, float]] = {
     "B": ("size", 1),
     "KiB": ("size", 1 << 10),
     "MiB": ("size", 1 << 20),
+    "GiB": ("size", 1 << 30),
 }
 _LIMIT = rf"[-+]?\d+(?:\.\d+)?\s*(?:%|{'|'.join(_UNITS)})?"
 _EXPRESSION = re.compile(

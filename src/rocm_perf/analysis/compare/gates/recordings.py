@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
+from msgspec.structs import replace
+
 from rocm_perf.analysis.compare.gates.expressions import Dimension, Expression, Of, Subject, require
 from rocm_perf.analysis.compare.gates.limits import Range, Value, check
 from rocm_perf.errors import UsageError
@@ -19,15 +21,21 @@ from rocm_perf.model.results.comparison import (
     OperatorChange,
     StepKindChange,
 )
-from rocm_perf.units import format_ns, format_ratio
+from rocm_perf.units import format_bytes, format_ns, format_ratio
 
-WHOLE: dict[str, Dimension] = {"wall": "time", "kernels": "count", "findings": "count"}
+WHOLE: dict[str, Dimension] = {"wall": "time", "kernels": "count", "memory": "size", "findings": "count"}
+_SCORES = {
+    "latency": "wall",
+    "kernel-count": "kernels",
+    "peak-memory": "memory",
+}  # names of rows of the scorecard
 OF_A_MEMBER: dict[Subject, dict[str, Dimension]] = {
     "kernel": {"median": "time", "total": "time", "calls": "count"},
     "operator": {"total": "time", "host": "time", "calls": "count"},
     "module": {"total": "time", "host": "time", "calls": "count"},
     "step": {"median": "time", "token": "time", "steps": "count"},
 }
+_OF_THE_WHOLE = WHOLE | {score: WHOLE[quantity] for score, quantity in _SCORES.items()}
 _SEVERAL = 2  # runs a side: fewer show no spread
 
 
@@ -40,7 +48,7 @@ def require_known(expressions: Sequence[Expression]) -> None:
                 f"{expression.quantity} is that of a kernel, operator or module",
                 f'Write for example "kernel:*.{expression.text}".',
             )
-        require(expression, OF_A_MEMBER[expression.subject] if expression.pattern else WHOLE)
+        require(expression, OF_A_MEMBER[expression.subject] if expression.pattern else _OF_THE_WHOLE)
 
 
 def judge(comparison: Comparison, expressions: Sequence[Expression]) -> tuple[Check, ...]:
@@ -70,13 +78,16 @@ def _nothing(comparison: Comparison, expression: Expression) -> str:
 
 
 def _values(comparison: Comparison, expression: Expression) -> Iterator[Value]:
+    quantity = _SCORES.get(expression.quantity, expression.quantity)
     if expression.pattern is not None:
         yield from _of_members(comparison, expression, expression.pattern)
-    elif expression.quantity == "wall":
+    elif quantity == "wall":
         doubt = comparison.wall_unavailable or comparison.wall_doubt
         yield _of_time(f"wall of a {comparison.per}", comparison.wall, doubt)
-    elif expression.quantity == "kernels":
+    elif quantity == "kernels":
         yield _of_count(f"kernels of a {comparison.per}", comparison.launches)
+    elif quantity == "memory":
+        yield _of_memory(comparison)
     else:
         came = sum(finding.fate == "came" for finding in comparison.findings)
         yield _exact("findings that came", came)
@@ -131,8 +142,15 @@ def _of_kernel(change: KernelChange, quantity: str) -> Value:
         return _of_count(name, change.calls)
     if quantity == "total":
         return _of_time(name, change.total)
-    alone = change.match in ("appeared", "vanished")
-    doubt = f"it {change.match}; a limit on its total can be judged" if alone else None
+    if change.match == "vanished":  # nothing of it can take longer than before
+        before = change.median.base or 0
+        gone: dict[Of, Range] = {
+            "relative change": (-1, -1),
+            "change": (-before, -before),
+            "new value": (0, 0),
+        }
+        return Value(name, gone, "it vanished")
+    doubt = "it appeared; a limit on its total can be judged" if change.match == "appeared" else None
     return _of_time(name, change.median, doubt)
 
 
@@ -144,7 +162,7 @@ def _of_time(name: str, change: Change, doubt: str | None = None) -> Value:
 
 
 def _ranges(change: Change) -> dict[Of, Range]:
-    """Where the change lies. What only one side has changed by as much as its runs say, if there are several."""
+    """Where the change lies. What only one side has changed by as much as its runs say; what came needs several."""
     base = change.base or 0
     if change.interval:
         low, high = change.interval
@@ -154,7 +172,9 @@ def _ranges(change: Change) -> dict[Of, Range]:
             "new value": (base * low, base * high),
         }
     before, after = change.base_runs, change.new_runs
-    if min(len(before), len(after)) < _SEVERAL or (any(before) and any(after)):
+    if not before or not after or (any(before) and any(after)):
+        return {}
+    if any(after) and min(len(before), len(after)) < _SEVERAL:
         return {}
     whole = math.inf if any(after) else -1 if any(before) else 0.0
     return {
@@ -162,6 +182,14 @@ def _ranges(change: Change) -> dict[Of, Range]:
         "change": (min(after) - max(before), max(after) - min(before)),
         "new value": (min(after), max(after)),
     }
+
+
+def _of_memory(comparison: Comparison) -> Value:
+    peak = comparison.memory
+    if peak is None:
+        return Value("peak memory", {}, "unknown", comparison.memory_unavailable)
+    value = _of_count("peak memory", peak)
+    return replace(value, text=f"{format_bytes(peak.base)} -> {format_bytes(peak.new)}")
 
 
 def _of_count(name: str, count: Count) -> Value:

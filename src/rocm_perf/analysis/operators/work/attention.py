@@ -132,6 +132,10 @@ def _between(call: Call, mean: Sizes, longest: list[int], backward: bool, result
 
 
 _AFTER_FLASH = "dropout_p, softmax_scale, causal, window_left, window_right"
+_FLASH_OF_8_BITS = (
+    "query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, causal, "
+    "return_debug_mask, q_descale, k_descale, v_descale, scale, window_left, window_right, seqused_k, alibi_slopes"
+)
 _FLASH_3 = (
     "fwd(query, key, value, k_new, v_new, q_v, out!, cu_seqlens_q, cu_seqlens_k, cu_seqlens_k_new, "
     "seqused_q, seqused_k, "
@@ -149,6 +153,8 @@ FORMULAS: tuple[Formula, ...] = (
         "dropout_mask, scale, enable_gqa)",
         "aten::_scaled_dot_product_flash_attention(query, key, value, dropout_p, causal, return_debug_mask, "
         "scale)",
+        "aten::_scaled_dot_product_flash_attention(query, key, value, q_descale, k_descale, v_descale, dropout_p, "
+        "causal, return_debug_mask, scale)",
         "aten::_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, causal, attn_mask, "
         "scale)",
         "aten::_scaled_dot_product_efficient_attention(query, key, value, attn_bias, compute_log_sumexp, "
@@ -185,6 +191,7 @@ FORMULAS: tuple[Formula, ...] = (
         "dropout_p, causal, "
         "return_debug_mask, scale, window_left, window_right, seqused_k, alibi_slopes, block_table, "
         "num_splits)",
+        f"aten::_flash_attention_forward({_FLASH_OF_8_BITS})",
         "aten::_efficient_attention_forward(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, "
         "max_seqlen_q, max_seqlen_k, "
         "dropout_p, mask_type, compute_log_sumexp, scale, seqused_k, window_size)",
@@ -234,6 +241,7 @@ FORMULAS: tuple[Formula, ...] = (
         "max_seqlen_k, dropout_p, "
         "causal, return_debug_mask, scale, window_left, window_right, seqused_k, alibi_slopes, block_table, "
         "num_splits)",
+        f"aten::_flash_attention_forward({_FLASH_OF_8_BITS})",
         "flash_attn::_flash_attn_varlen_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "
         f"max_seqlen_k, {_AFTER_FLASH}, softcap, alibi_slopes, return_softmax, block_table, ...)",
         "aiter::_flash_attn_varlen_forward(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, "

@@ -60,16 +60,34 @@ def elementwise(operations: int, output: Callable[[str], str] = str) -> Count:
     return count
 
 
+_DEFAULT_INTEGER, _DEFAULT_FLOAT = (
+    "int64",
+    "float32",
+)  # of numbers (torch.get_default_dtype, unless it was set)
+
+
 def _truth(_: str) -> str:
     return "bool"
 
 
 def _where(call: Call) -> Counted:
-    """A choice computes nothing."""
-    tensors = [call.tensor(name) for name in ("condition", "self", "other")]
-    elements = prod(broadcast(*(tensor.shape for tensor in tensors)))
-    common = promoted(tensors[1:])
-    return Counted(0, "0: chooses", (type_bytes(common) if common else 0) * elements)
+    """A choice computes nothing. A number may stand for either tensor; without both, the places are asked for."""
+    condition = call.tensor("condition")
+    if "other" not in call.arguments:
+        raise NoFormulaError("it returns the places where its condition is true")
+    chosen = [tensor for tensor in map(call.given, ("self", "other")) if tensor is not None]
+    elements = prod(broadcast(condition.shape, *(tensor.shape for tensor in chosen)))
+    numbers = (
+        _DEFAULT_INTEGER
+        if all(call.text(name).lstrip("-").isdigit() for name in ("self", "other"))
+        else _DEFAULT_FLOAT
+    )
+    return Counted(0, "0: chooses", type_bytes(promoted(chosen) or numbers) * elements)
+
+
+def _quotient(call: Call) -> Counted:
+    """A quotient that is rounded keeps the type of integers."""
+    return elementwise(1, str if call.text("rounding_mode") else floating)(call)
 
 
 def _dropout(call: Call) -> Counted:
@@ -97,6 +115,7 @@ FORMULAS: tuple[Formula, ...] = (
     *_by_count(TWO, elementwise(2)),
     *_by_count(TRUTH, elementwise(1, _truth)),
     *formulas(_where, "aten::where(condition, self, other)"),
+    *formulas(_quotient, "aten::div(self, other, rounding_mode)"),
     *formulas(_dropout, "aten::native_dropout(input, p, train)", "aten::_fused_dropout(input, p, generator)"),
     *formulas(
         elementwise(2),

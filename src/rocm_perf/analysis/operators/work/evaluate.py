@@ -74,6 +74,8 @@ def operator_work(  # noqa: PLR0913, PLR0917  (what is recorded of a call)
     reasons = []
     for formula in sorted(candidates, key=lambda formula: len(formula.parameters) != len(known)):
         try:
+            if not formula.fits(known):
+                raise NoFormulaError("a tensor stands where it takes a number")
             call = Call(
                 formula.named(known), list_element_bytes(kernel), step_lengths(step), routed_experts(routed)
             )

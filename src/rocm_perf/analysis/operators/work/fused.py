@@ -27,7 +27,9 @@ from rocm_perf.model.torch_call import Argument
 
 _NAME = re.compile(r"triton_(poi|red|per|tem|for|mix|split_scan)_fused_?(.*?)_?\d*(?:\.kd)?")
 _TEMPLATE = "tem"
-_UPDATED = "in_out_ptr"
+_POINTWISE, _SEVERAL = "triton_poi", "triton_for"
+_AXES = 3  # of a pointwise kernel at most (x, y, z); a reduction sums up one or two more
+_UPDATED, _WRITTEN = "in_out_ptr", "out_ptr"
 _ONCE = "each tensor of the kernel read or written once"
 _GIGABYTES, _OPERATIONS_OF_TEMPLATE = "kernel_num_gb", "kernel_flop"
 _FIGURE = re.compile(rf'"({_GIGABYTES}|{_OPERATIONS_OF_TEMPLATE})=([\d.e+-]+)"')
@@ -122,7 +124,7 @@ def fused_work(name: str, arguments: Sequence[Argument], recorded: Mapping[str, 
     operators, strangers = fused_operators(name)
     if name.startswith(f"triton_{_TEMPLATE}"):
         return FusedWork(_template(operators, tensors, recorded), _moved(tensors, None), _ONCE)
-    elements = _iterated(arguments, tensors)
+    elements = _iterated(name, arguments, tensors)
     each = sum(_OPERATIONS[operator] for operator in operators)
     named = ", ".join(operators) + (f"; not counted: {', '.join(strangers)}" if strangers else "")
     counted = Counted(
@@ -158,18 +160,52 @@ def _moved(tensors: Sequence[Argument], elements: int | None) -> int:
     return total
 
 
-def _iterated(arguments: Sequence[Argument], tensors: Sequence[Argument]) -> int:
-    """The elements that the kernel goes through: the lengths of its axes, where their product is a tensor's size."""
+def _iterated(name: str, arguments: Sequence[Argument], tensors: Sequence[Argument]) -> int:
+    """Return how many elements the kernel goes through: the product of the lengths of its axes.
+
+    The lengths are the last of its integers; sizes that vary and seeds stand before them. How many of the integers are
+    lengths follows from the sizes of all tensors.
+    """
     numbers = [
         int(argument.text) for argument in arguments if argument.kind == "value" and argument.text.isdigit()
     ]
     sizes = {tensor.elements for tensor in tensors}
-    for count in (2, 3, 1):
-        if len(numbers) >= count and prod(numbers[-count:]) in sizes:
-            return prod(numbers[-count:])
-    if not numbers and len(sizes) > 1:
-        raise NotRecordedError("the lengths of its axes are not recorded")
-    return numbers[-1] if len(numbers) == 1 else max(sizes)
+    if not numbers:
+        if len(sizes) > 1:
+            raise NotRecordedError("the lengths of its axes are not recorded")
+        return sizes.pop()
+    if name.startswith(_SEVERAL) and sizes.issuperset(numbers):
+        return sum(numbers)  # each of the kernels in it has one axis
+    reduces = not name.startswith(_POINTWISE)
+    most = _AXES + reduces
+    possible = [numbers[-count:] for count in range(1 + reduces, most + 1) if count <= len(numbers)]
+    possible = possible or [numbers]
+    agreement, axes = max((_agreement(axes, tensors, reduces), axes) for axes in possible)
+    elements = prod(axes)
+    if any(agreement[:2]) or (len(possible) == 1 and elements <= max(sizes)):
+        return elements
+    raise NotRecordedError(
+        "the sizes of its tensors do not say which of its integers are the lengths of its axes"
+    )
+
+
+def _agreement(axes: Sequence[int], tensors: Sequence[Argument], reduces: bool) -> tuple[bool, bool, int]:
+    """Return how well axes agree with the tensors: the highest agrees best.
+
+    One of the tensors is as large as all axes; so is a result, less the last axes where those are summed up. Only a
+    table, or a tensor of which a part is read, is larger.
+    """
+    elements = prod(axes)
+    of_results = {elements, *(prod(axes[:-summed]) for summed in range(1, len(axes)) if reduces)}
+    written = [tensor for tensor in tensors if tensor.text.startswith((_UPDATED, _WRITTEN))]
+    written = written or [tensors[0], tensors[-1]]  # what is updated comes first, other results come last
+    is_there = any(tensor.elements == elements for tensor in tensors)
+    larger = sum(tensor.elements > elements for tensor in tensors)
+    return (
+        is_there,
+        any(tensor.elements in of_results for tensor in written),
+        -larger if is_there else -len(axes),
+    )
 
 
 def _template(

@@ -64,6 +64,15 @@ def _scatter(operations: int) -> Count:
     return count
 
 
+def _filled(call: Call) -> Counted:
+    """A value for each place in the slices that the indices name."""
+    data, index = call.tensor("self"), call.tensor("index")
+    slices = reduced(data.shape, [call.integer("dim")]) * index.elements
+    return Counted(
+        0, _MOVES, touched_bytes=slices * element_bytes(data), touched="a slice of the target for each index"
+    )
+
+
 def _index(call: Call) -> Counted:
     """`self[i, j, ...]` with a tensor for each of the first axes."""
     data, places = call.tensor("self"), call.arguments.get("indices")
@@ -112,13 +121,15 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::scatter_(self~, dim, index, source)",
         "aten::scatter(self~, dim, index, source)",
         "aten::index_copy_(self~, dim, index, source)",
-        "aten::index_fill_(self~, dim, index, value)",
     ),
+    *formulas(_filled, "aten::index_fill_(self~, dim, index, value)"),
     *formulas(
         _scatter(1),
         "aten::scatter_add_(self~, dim, index, source)",
         "aten::scatter_add(self~, dim, index, source)",
         "aten::index_add_(self~, dim, index, source, alpha)",
+        "aten::scatter_(self~, dim, index, source, reduce)",
+        "aten::scatter(self~, dim, index, source, reduce)",
         "aten::scatter_reduce_(self~, dim, index, source, reduce, include_self)",
     ),
     *formulas(_index, "aten::index(self~, indices~)"),
@@ -134,6 +145,7 @@ FORMULAS: tuple[Formula, ...] = (
     *formulas(
         _by_values,
         "aten::nonzero(self)",
+        "aten::where(condition)",
         "aten::masked_select(self, mask)",
         "aten::_unique2(self, sorted, return_inverse, return_counts)",
         "aten::repeat_interleave(self, repeats, dim, output_size)",

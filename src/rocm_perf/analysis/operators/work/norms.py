@@ -122,6 +122,7 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)",
         "aten::_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, "
         "eps)",
+        "aten::_native_batch_norm_legit(input, weight, bias, training, momentum, eps)",
         "aten::_batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)",
         "aten::miopen_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)",
         "aten::cudnn_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)",

@@ -111,16 +111,23 @@ def _same(k: int, other: int) -> None:
 
 
 FORMULAS: tuple[Formula, ...] = (
-    *formulas(plain("self", "mat2"), "aten::mm(self, mat2)", "aten::_int_mm(self, mat2)"),
+    *formulas(
+        plain("self", "mat2"),
+        "aten::mm(self, mat2)",
+        "aten::mm(self, mat2, out_dtype)",
+        "aten::_int_mm(self, mat2)",
+    ),
     *formulas(
         plain("mat1", "mat2"),
         "aten::addmm(self, mat1, mat2, beta, alpha)",
+        "aten::addmm(self, mat1, mat2, out_dtype, beta, alpha)",
         "aten::_addmm_activation(self, mat1, mat2, beta, alpha, use_gelu)",
     ),
-    *formulas(plain("self", "mat2", 3), "aten::bmm(self, mat2)"),
+    *formulas(plain("self", "mat2", 3), "aten::bmm(self, mat2)", "aten::bmm(self, mat2, out_dtype)"),
     *formulas(
         plain("batch1", "batch2", 3),
         "aten::baddbmm(self, batch1, batch2, beta, alpha)",
+        "aten::baddbmm(self, batch1, batch2, out_dtype, beta, alpha)",
         "aten::addbmm(self, batch1, batch2, beta, alpha)",
     ),
     *formulas(transposed("input", "weight"), "aten::linear(input, weight, bias)"),

@@ -33,14 +33,30 @@ def reduced(shape: Shape, axes: list[int]) -> int:
     return prod(kept)
 
 
-def _reduce(operations: int, steps: str) -> Count:
+def _reduce(operations: int, steps: str, *, results: int = 1) -> Count:
+    """`results`: how many values are returned of each group of elements."""
+
     def count(call: Call) -> Counted:
         data = call.tensor("self")
-        width = call.asked_bytes("dtype") or _sum_bytes(data, steps)
+        width = results * (call.asked_bytes("dtype") or _sum_bytes(data, steps))
         text = f"{operations} * {data.elements} elements: {steps}"
         return Counted(operations * data.elements, text, width * reduced(data.shape, call.integers("dim")))
 
     return count
+
+
+def _cumulated(call: Call) -> Counted:
+    """A result for each element, of the type that a sum has."""
+    data = call.tensor("self")
+    width = call.asked_bytes("dtype") or _sum_bytes(data, "sum")
+    return Counted(data.elements, f"1 * {data.elements} elements: add", width * data.elements)
+
+
+def _of_two(call: Call) -> Counted:
+    """The larger or smaller of each two elements; of one tensor, or along an axis, the name means a reduction."""
+    call.tensor("self")
+    call.tensor("other")
+    return elementwise(1)(call)
 
 
 def _linalg_norm(call: Call) -> Counted:
@@ -60,12 +76,8 @@ def _indexed(values: bool) -> Count:
 
     def count(call: Call) -> Counted:
         data = call.tensor("self")
-        if call.given("dim"):
-            raise NoFormulaError("it compares two tensors")
         left = reduced(data.shape, call.integers("dim"))
         width = _INDEX_BYTES + (element_bytes(data) if values else 0)
-        if values and not call.integers("dim"):
-            width = element_bytes(data)
         return Counted(data.elements, f"1 * {data.elements} elements: compare", width * left)
 
     return count
@@ -130,6 +142,7 @@ FORMULAS: tuple[Formula, ...] = (
     *formulas(
         _reduce(2, "norm"),
         "aten::norm(self, p, dim, keepdim, dtype)",
+        "aten::norm(self, p, dtype)",
         "aten::linalg_vector_norm(self, ord, dim, keepdim, dtype)",
     ),
     *formulas(_linalg_norm, "aten::linalg_norm(self, ord, dim, keepdim, dtype)"),
@@ -141,9 +154,11 @@ FORMULAS: tuple[Formula, ...] = (
         "aten::std(self, unbiased)",
     ),
     *formulas(
-        _reduce(5, "mean, variance"),
+        _reduce(5, "mean, variance", results=2),
         "aten::var_mean(self, dim, correction, keepdim)",
         "aten::std_mean(self, dim, correction, keepdim)",
+        "aten::var_mean(self, unbiased)",
+        "aten::std_mean(self, unbiased)",
     ),
     *(
         one
@@ -156,10 +171,11 @@ FORMULAS: tuple[Formula, ...] = (
     *formulas(_reduce(1, "compare"), "aten::amax(self, dim, keepdim)", "aten::amin(self, dim, keepdim)"),
     *formulas(_reduce(3, "exponential, sum, logarithm"), "aten::logsumexp(self, dim, keepdim)"),
     *formulas(
-        elementwise(1),
+        _of_two,
         "aten::max(self, other)",
         "aten::min(self, other)",
     ),
+    *formulas(_reduce(1, "compare"), "aten::max(self)", "aten::min(self)", "aten::median(self)"),
     *formulas(
         _indexed(values=True),
         "aten::max(self, dim, keepdim)",
@@ -168,12 +184,8 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(_indexed(values=False), "aten::argmax(self, dim, keepdim)", "aten::argmin(self, dim, keepdim)"),
     *formulas(_truth, "aten::any(self, dim, keepdim)", "aten::all(self, dim, keepdim)"),
-    *formulas(
-        per_element(1, "add"),
-        "aten::cumsum(self, dim, dtype)",
-        "aten::cumprod(self, dim, dtype)",
-        "aten::_logcumsumexp(self, dim)",
-    ),
+    *formulas(_cumulated, "aten::cumsum(self, dim, dtype)", "aten::cumprod(self, dim, dtype)"),
+    *formulas(per_element(1, "add"), "aten::_logcumsumexp(self, dim)"),
     *formulas(
         _softmax,
         "aten::softmax(self, dim, half_to_float)",

@@ -64,7 +64,7 @@ def resized(operations: int) -> Count:
     """Each result takes so many operations: none for the nearest, 7 for four neighbours, 31 for sixteen."""
 
     def count(call: Call) -> Counted:
-        data, sizes = call.tensor("self"), call.integers("output_size")
+        data, sizes = call.tensor("self"), call.integers("output_size") or _scaled(call)
         if not sizes:
             raise NoFormulaError("the size of its result is not recorded")
         results = prod(data.shape[: -len(sizes)]) * prod(sizes)
@@ -73,6 +73,18 @@ def resized(operations: int) -> Count:
 
     return count
 
+
+def _scaled(call: Call) -> list[int]:
+    """The sizes of a result that is asked for by factors."""
+    factors = [float(word) for word in call.text("scale_factors").strip("[]() ").split(",") if word.strip()]
+    shape = call.tensor("self").shape
+    if len(factors) + 2 != len(shape):
+        return []
+    return [int(size * factor) for size, factor in zip(shape[2:], factors, strict=True)]
+
+
+_SCALED = "self, output_size, scale_factors"
+_SCALED_ALIGNED = "self, output_size, align_corners, scale_factors"
 
 FORMULAS: tuple[Formula, ...] = (
     *formulas(
@@ -112,19 +124,26 @@ FORMULAS: tuple[Formula, ...] = (
     ),
     *formulas(
         resized(0),
-        "aten::upsample_nearest1d(self, output_size, scales)",
+        f"aten::upsample_nearest1d({_SCALED})",  # `scales` of the other overload is one factor
         "aten::upsample_nearest2d(self, output_size, scales_h, scales_w)",
         "aten::upsample_nearest3d(self, output_size, scales_d, scales_h, scales_w)",
         "aten::_upsample_nearest_exact2d(self, output_size, scales_h, scales_w)",
+        f"aten::upsample_nearest2d({_SCALED})",
+        f"aten::upsample_nearest3d({_SCALED})",
+        f"aten::_upsample_nearest_exact2d({_SCALED})",
     ),
     *formulas(
         resized(7),
         "aten::upsample_bilinear2d(self, output_size, align_corners, scales_h, scales_w)",
         "aten::_upsample_bilinear2d_aa(self, output_size, align_corners, scales_h, scales_w)",
+        f"aten::upsample_bilinear2d({_SCALED_ALIGNED})",
+        f"aten::_upsample_bilinear2d_aa({_SCALED_ALIGNED})",
     ),
     *formulas(
         resized(31),
         "aten::upsample_bicubic2d(self, output_size, align_corners, scales_h, scales_w)",
         "aten::_upsample_bicubic2d_aa(self, output_size, align_corners, scales_h, scales_w)",
+        f"aten::upsample_bicubic2d({_SCALED_ALIGNED})",
+        f"aten::_upsample_bicubic2d_aa({_SCALED_ALIGNED})",
     ),
 )

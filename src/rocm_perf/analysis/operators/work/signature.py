@@ -20,6 +20,11 @@ _SIGNATURE = re.compile(r"([\w:*]+)\(([^)]*)\)")
 _WRITTEN, _UPDATED, _PARTLY = "!", "&", "~"
 _ROLES = _WRITTEN + _UPDATED + _PARTLY
 _REST, _REST_PARTLY = "...", "...~"
+# Numbers, flags and types: a tensor in their place means that another overload was called, or `out=` was given.
+_NO_TENSORS = frozenset((
+    *("dim", "keepdim", "dtype", "out_dtype", "unbiased", "correction", "half_to_float", "descending", "stable"),
+    *("rounding_mode", "training", "beta", "alpha"),
+))  # fmt: skip
 
 
 class Formula(msgspec.Struct, frozen=True):
@@ -43,6 +48,13 @@ class Formula(msgspec.Struct, frozen=True):
             for name, argument in zip(names, arguments, strict=False)
             if argument.kind != "none"
         }
+
+    def fits(self, arguments: Sequence[Argument]) -> bool:
+        """Return whether no tensor stands where the operator takes none."""
+        return not any(
+            argument.kind == "tensor" and parameter in _NO_TENSORS
+            for parameter, argument in zip(self.parameters, arguments, strict=False)
+        )
 
     def moved_bytes(self, arguments: Sequence[Argument], call: Call, output_bytes: int) -> int:
         """The bytes of the arguments as the parameters say, and of the results, unless they are among the arguments."""

@@ -8,7 +8,14 @@ from rocm_perf.analysis.time.kernel_family import RUNTIME
 from rocm_perf.analysis.verdict.kernels.headroom import Headroom
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument
 from rocm_perf.analysis.verdict.kernels.subjects import Subject
-from rocm_perf.analysis.verdict.kernels.words import CLOSER, KINDS, SUPPORT, WAVES_FIT, WAVES_UNKNOWN
+from rocm_perf.analysis.verdict.kernels.words import (
+    CLOSER,
+    KINDS,
+    ONE_COUNTER,
+    SUPPORT,
+    WAVES_FIT,
+    WAVES_UNKNOWN,
+)
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Kind
 from rocm_perf.model.results.bottleneck import Label, Rival
@@ -53,7 +60,8 @@ class Case(msgspec.Struct, frozen=True):
             return self._what_limits_waves()
         if self.because in CLOSER:
             return self.because
-        names = [name for name in SUPPORT[self.label] if name in CLOSER] if self.label else []
+        told = SUPPORT[self.label] if self.label else ()
+        names = [name for name in told if name in CLOSER and name not in ONE_COUNTER]
         strong = {name: evidence.value for name in names if (evidence := self.subject.evidence(name))}
         most = max(strong, key=lambda name: strong[name], default="")
         return most if strong.get(most, 0.0) >= _PLAIN else ""

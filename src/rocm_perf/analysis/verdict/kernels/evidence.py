@@ -172,7 +172,7 @@ def _nor_computed(case: Case) -> str:
         return ", and it ran in a graph whose capture, with its shapes, is not here"
     point = next(iter(case.subject.points), None)
     reason = point.flops.unavailable if point else None
-    return f", and its work is not known: {reason}" if reason and reason != NO_WORK else ""
+    return f", and its work is not known: {reason}" if reason and not reason.startswith(NO_WORK) else ""
 
 
 def _none_of(missing: list[str]) -> str:

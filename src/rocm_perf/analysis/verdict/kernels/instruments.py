@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from rocm_perf.analysis.basis.counters_refused import counters_refused
 from rocm_perf.analysis.kernels.instructions import (
     BOTH_WAITS,
     SCALAR_WAIT,
@@ -54,7 +55,12 @@ def instruments(document: Document) -> list[Instrument]:
     """What each traced or sampled kernel shows, the costliest first; a thread trace says more than samples."""
     traced = [_traced(row) for row in document.thread_trace.kernels if row.latency_cycles]
     have = {row.kernel for row in traced}
-    sampled = [_sampled(row) for row in document.pc_samples.kernels if row.samples and row.kernel not in have]
+    countable = not counters_refused(document.run, (agent.gfx for agent in document.agents))
+    sampled = [
+        _sampled(row, countable=countable)
+        for row in document.pc_samples.kernels
+        if row.samples and row.kernel not in have
+    ]
     return [*traced, *sampled]
 
 
@@ -123,7 +129,7 @@ def _label_of(waits: Mapping[Label, float], computing: float) -> Label | None:
     return most if waits[most] >= _CLEARLY * (total - waits[most]) else "memory latency"
 
 
-def _sampled(row: KernelSamples) -> Instrument:
+def _sampled(row: KernelSamples, *, countable: bool) -> Instrument:
     instructions = _by_text(row.instructions)
     working = [count for count in instructions if count.name != _END]
     top = (working or instructions)[0]
@@ -140,7 +146,7 @@ def _sampled(row: KernelSamples) -> Instrument:
         kernel=row.kernel,
         label=label,
         title=hot if top.share >= HOT else f"its samples: {_class_words(_largest(classes))}",
-        evidence=tuple(_sample_evidence(row, top, loaded)),
+        evidence=tuple(_sample_evidence(row, top, loaded, countable=countable)),
         share=None,
         shown_by="pc-samples",
     )
@@ -185,14 +191,15 @@ def _sum(one: SampleCount, other: SampleCount) -> SampleCount:
     )
 
 
-def _sample_evidence(row: KernelSamples, top: SampleCount, loaded: str) -> Iterator[str]:
+def _sample_evidence(row: KernelSamples, top: SampleCount, loaded: str, *, countable: bool) -> Iterator[str]:
     where = f" ({top.source})" if top.source else ""
     samples = format_count(row.samples, "sample of its program counter", "samples of its program counter")
     yield f"{top.samples:,} of {samples} are at {top.name}{where}"
     if loaded:
         yield f"it uses what {loaded} loads: waves wait there for memory, not for arithmetic"
     elif top.share >= _ONE and instruction_kind(top.name) == "VALU":
-        yield _at_arithmetic(_waits_seen({count.name: count.share for count in row.classes}))
+        seen = _waits_seen({count.name: count.share for count in row.classes})
+        yield _at_arithmetic(waits_seen=seen, countable=countable)
     if row.issued.value is not None:
         yield f"waves issued an instruction in {format_share(float(row.issued.value))} of the samples"
     reasons = ", ".join(f"{count.name} {format_share(count.share)}" for count in row.stall_reasons[:_NAMED])
@@ -202,13 +209,14 @@ def _sample_evidence(row: KernelSamples, top: SampleCount, loaded: str) -> Itera
         yield row.stall_reasons_unavailable
 
 
-def _at_arithmetic(waits_seen: bool) -> str:
-    """What most samples at one arithmetic instruction mean."""
+def _at_arithmetic(*, waits_seen: bool, countable: bool) -> str:
+    """What most samples at one arithmetic instruction mean; `countable`: counters that would tell can be recorded."""
     if waits_seen:
         return "one such instruction takes a few cycles: waves wait there for its inputs"
+    more = "; counters tell (rocm-perf profile --preset compute -- APP)" if countable else ""
     return (
-        "whether waves wait there for its inputs or compute is not known: no load and no wait was sampled; counters "
-        "tell (rocm-perf profile --preset compute -- APP)"
+        "whether waves wait there for its inputs or compute is not known: no load and no wait was sampled"
+        + more
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shlex import quote
 
+from rocm_perf.analysis.basis.counters_refused import counters_refused
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.advice import application
 from rocm_perf.analysis.time.conversions import REMEDY as CONVERSION_REMEDY
@@ -17,6 +18,8 @@ from rocm_perf.analysis.verdict.kernels.words import (
     CLOSER,
     CLOSER_REMEDIES,
     CONVERSION_CAUSE,
+    COUNT_IT,
+    COUNT_OTHERWISE,
     FAR_FROM_MEMORY_REMEDY,
     KINDS,
     LIBRARY_REMEDIES,
@@ -32,7 +35,6 @@ from rocm_perf.analysis.verdict.kernels.words import (
     RUNTIME_CAUSE,
     RUNTIME_REMEDY,
     UNCAPTURED_REMEDY,
-    UNKNOWN_REMEDY,
     UNMEASURED,
 )
 from rocm_perf.model.document import Document
@@ -72,7 +74,8 @@ def _next_command(case: Case) -> str:
     """What would tell more; nothing where the cause is proven and its evidence can be looked at."""
     main = case.subject.main
     if main is None:
-        return f"rocm-perf profile --counters full_profile -- {application(case.document.run) or 'APP'}"
+        counters = f"rocm-perf profile --counters full_profile -- {application(case.document.run) or 'APP'}"
+        return "" if _no_counters(case.document) else counters
     proven = case.label is not None and case.because is None
     return "" if proven else next(iter(main.would_tell_more), "")
 
@@ -144,7 +147,7 @@ def _remedy(case: Case) -> str:
     if case.moves:
         return CONVERSION_REMEDY if case.subject.converts else MOVER_REMEDY
     if case.label is None and case.uncaptured:
-        return UNCAPTURED_REMEDY
+        return f"{UNCAPTURED_REMEDY} Or {_count_it(case.document)}"
     limit = case.label or ROOFS.get(case.kind)
     if limit in (None, *ROOFS.values()) and not case.near and (choice := _another_kernel(case)):
         return choice
@@ -153,8 +156,22 @@ def _remedy(case: Case) -> str:
     if closer := CLOSER_REMEDIES.get(case.closer):
         return closer
     if limit is None:
-        return UNKNOWN_REMEDY
+        return _unknown_remedy(case.document)
     return _or_narrower(REMEDIES[limit], case) if limit in ROOFS.values() else REMEDIES[limit]
+
+
+def _unknown_remedy(document: Document) -> str:
+    text = _count_it(document)
+    return text[0].upper() + text[1:]
+
+
+def _count_it(document: Document) -> str:
+    """Return how to learn what a kernel does: from counters only where they can be recorded."""
+    return COUNT_OTHERWISE if _no_counters(document) else COUNT_IT
+
+
+def _no_counters(document: Document) -> str:
+    return counters_refused(document.run, (agent.gfx for agent in document.agents))
 
 
 def _or_narrower(remedy: str, case: Case) -> str:
@@ -194,7 +211,7 @@ def instrument_finding(one: Instrument, document: Document) -> Finding:
         severity="info",
         title=f"{name}: {one.title}",
         evidence=one.evidence,
-        remedy=REMEDIES[one.label] if one.label else UNKNOWN_REMEDY,
+        remedy=REMEDIES[one.label] if one.label else _unknown_remedy(document),
         next_command=f"rocm-perf analyze {quote(document.label)} --show {one.shown_by}",
         kind=KINDS[one.label] if one.label else "kernel",
     )

@@ -53,6 +53,12 @@ WAVES_FIT, WAVES_UNKNOWN = "waves_fit", "waves_unknown"
 # Where one measurement says more than the label.
 CLOSER = {
     "lds_conflicts": Cause("bank conflicts in LDS slow it down", "bank conflicts in LDS slow them down"),
+    "lds_wait": Cause("its waves wait for LDS", "their waves wait for LDS"),
+    "few_l2_hits": Cause("few of its L2 requests hit", "few of their L2 requests hit"),
+    "vmem_per_valu": Cause(
+        "it issues many memory instructions for little arithmetic",
+        "they issue many memory instructions for little arithmetic",
+    ),
     "empty_units": Cause("too few workgroups for the GPU", "too few workgroups for the GPU"),
     "short": Cause("too short to fill the GPU", "too short to fill the GPU"),
     "brief": Cause("too short to fill the GPU", "too short to fill the GPU"),
@@ -90,6 +96,12 @@ CLOSER_REMEDIES = {
     "larger problem. Its waves end about as fast as they start; registers and LDS leave room for more.",
     WAVES_UNKNOWN: "Find out what keeps waves few: registers and LDS per work-item (rocm-perf kernels FILE names the "
     "step that gains a wave), or too few and too short waves, which a larger launch and more work for each wave mend.",
+    "lds_wait": "Read LDS less often and wider (16 bytes a lane), keep what is used again in registers, and look for "
+    "bank conflicts: rows of a tile padded by one element, or a swizzled layout, hit different banks.",
+    "few_l2_hits": "Read what is in cache again before other data replaces it: smaller tiles, an order of workgroups "
+    "in which neighbours share what they read, no strides that use a part of each line.",
+    "vmem_per_valu": "Load more with each instruction (16 bytes a lane, neighbouring addresses), and use each value "
+    "more often: larger tiles in registers or LDS, several results for each work-item.",
     "lds_conflicts": "Pad the rows of the tile by one element, or swizzle its layout, so that the lanes of a wave hit "
     "different banks.",
 }
@@ -158,10 +170,15 @@ RIVAL_REMEDY = (
     "Use {}, or compare the two: how each divides the work among work-items and reads memory. What it moves and where "
     "its waves wait would tell why."
 )
-UNKNOWN_REMEDY = "Count what it moves and computes, and see where its waves wait."
+COUNT_IT = "count what it moves and computes, and see where its waves wait."
+COUNT_OTHERWISE = (
+    "learn what it moves and computes without counters, which cannot be read there: record its operators with their "
+    "shapes (torch.profiler, record_shapes=True), or execute the captured kernel without a GPU (rocm-perf capture, "
+    "then rocm-perf count)."
+)
 UNCAPTURED_REMEDY = (
     "Add a torch.profiler trace of the time when its graph was captured (--capture FILE): it has the operators and "
-    "their shapes. Or count what the kernel moves and computes, and see where its waves wait."
+    "their shapes."
 )
 
 
@@ -184,8 +201,14 @@ TOO_SHORT = (
 # Measurements that speak for a cause.
 SUPPORT: dict[Label, tuple[str, ...]] = {
     "compute": ("compute_share", "matrix_busy", "vector_busy"),
-    "memory bandwidth": ("memory_share", "l2_share", "grid_bytes", "little_work", "streams"),
-    "memory latency": ("memory_wait", "wait_share"),
+    "memory bandwidth": (
+        "memory_share",
+        "l2_share",
+        "grid_bytes",
+        "little_work",
+        "streams",
+    ),
+    "memory latency": ("memory_wait", "wait_share", "vmem_per_valu", "few_l2_hits"),
     "LDS": ("lds_conflicts", "lds_busy", "lds_wait", "lds_share"),
     "scratch": ("scratch", "l1_share", "wait_share"),
     "occupancy": ("occupancy", "occupancy_limit"),
@@ -193,7 +216,14 @@ SUPPORT: dict[Label, tuple[str, ...]] = {
     "divergence": ("lanes",),
     "waiting": ("barrier_wait",),
 }
-UNMEASURED = ("streams", "grid_bytes", "wait_share", "brief")  # signs that make a cause likely, no more
+ONE_COUNTER = ("lds_wait", "few_l2_hits", "vmem_per_valu")  # they name a cause only where nothing else does
+UNMEASURED = (
+    "streams",
+    "grid_bytes",
+    "wait_share",
+    "brief",
+    *ONE_COUNTER,
+)  # signs that make a cause likely, no more
 # What has to be measured before a cause can be named.
 COUNTED = {
     "bytes": ("memory_share", "little_work"),

@@ -108,6 +108,22 @@ def test_a_kernel_that_appeared() -> None:
     assert judged("kernel:fresh.total>5%", compare(side(new, new), side(base, base))).outcome == "passed"
 
 
+@pytest.mark.parametrize("runs", [1, 3])
+def test_a_kernel_that_vanished_takes_no_longer(runs: int) -> None:
+    base, new = (
+        trace(dispatches=[kernel("k", 0, 10), kernel("old", 20, 25)]),
+        trace(dispatches=[kernel("k", 0, 10)]),
+    )
+    comparison = compare(side(*[base] * runs), side(*[new] * runs))
+    for limit in (
+        "kernel:old.median>5%",
+        "kernel:old.total>5%",
+        "kernel:old.total>+1ns",
+        "kernel:old.calls>+0",
+    ):
+        assert judged(limit, comparison).outcome == "passed"
+
+
 def test_counts_that_vary_between_runs() -> None:
     one, two = [kernel("k", 0, 10)], [kernel("k", 0, 10), kernel("k", 20, 30)]
     comparison = compare(side(trace(dispatches=one)), side(trace(dispatches=one), trace(dispatches=two)))

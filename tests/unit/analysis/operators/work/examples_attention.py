@@ -19,6 +19,13 @@ ATTENTION: list[Example] = [
     ("aten::scaled_dot_product_attention", [Q, KV, KV, None, "0.", "False", None, "True"], 9216, 2304),
     # causal: 6 * 7 / 2 = 21 pairs
     ("aten::_scaled_dot_product_flash_attention", [Q, KV, KV, "0.", "True", "False", None], 5376, 2304),
+    # the same with the scales of 8-bit types before the flag that says so
+    (
+        "aten::_scaled_dot_product_flash_attention",
+        [Q, KV, KV, None, None, None, "0.", "True", "False", None],
+        5376,
+        2304,
+    ),
     (
         "aten::_scaled_dot_product_efficient_attention",
         [Q, KV, KV, None, "False", "0.", "True", None],

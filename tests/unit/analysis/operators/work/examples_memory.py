@@ -54,6 +54,8 @@ NORMS: list[Example] = [
     # batch norm: 7 in training, 4 by recorded statistics; 128 + 128 + 4 * 8
     ("aten::native_batch_norm", [tensor(2, 4, 8), *[tensor(4)] * 4, "True", "0.1", "1e-05"], 448, 288),
     ("aten::native_batch_norm", [tensor(2, 4, 8), *[tensor(4)] * 4, "False", "0.1", "1e-05"], 256, 288),
+    # without recorded statistics; 128 + 128 + 2 * 8
+    ("aten::_native_batch_norm_legit", [tensor(2, 4, 8), *[tensor(4)] * 2, "True", "0.1", "1e-05"], 448, 272),
     # instance norm without weights: 5 each
     (
         "aten::instance_norm",
@@ -103,6 +105,12 @@ MOVEMENT: list[Example] = [
     # the gradient is added into a table of 99 rows: reads 48 + 24, writes 99 * 16
     ("aten::embedding_dense_backward", [tensor(3, 8), tensor(3, dtype=I8), "99", "-1", "False"], 24, 1656),
     ("aten::scatter_add_", [x, "0", tensor(3, 8, dtype=I8), tensor(3, 8)], 24, 192 + 48 + 96),
+    # two columns of 4 are set: 8 places, 2 indices of 8 B
+    ("aten::index_fill_", [x, "1", tensor(2, dtype=I8), "0."], 0, 16 + 2 * 8),
+    # 24 places that are multiplied: read and written
+    ("aten::scatter_", [x, "0", tensor(3, 8, dtype=I8), tensor(3, 8), "multiply"], 24, 192 + 48 + 96),
+    # a mask of bytes and a tensor; the number that the others get is no tensor
+    ("aten::where", [tensor(4, 8, dtype="bool"), x, "0."], 0, 32 + 64 + 64),
     ("aten::constant_pad_nd", [x, "[1, 1]", "0."], 0, 64 + 80),
 ]
 
@@ -112,6 +120,16 @@ REDUCTIONS: list[Example] = [
     ("aten::sum", [tensor(4, 8, dtype=I4), "[0]", "False", None], 32, 128 + 8 * 8),
     ("aten::mean", [x, "[1]", "True", "6"], 32, 64 + 4 * 4),
     ("aten::max", [x, "-1", "False"], 32, 64 + 4 * (2 + 8)),
+    # over a whole tensor: one value is left; of two tensors: as many as they have
+    ("aten::max", [x], 32, 64 + 2),
+    ("aten::min", [x], 32, 64 + 2),
+    ("aten::max", [x, x], 32, 3 * 64),
+    # sums of integers are 8 bytes wide
+    ("aten::cumsum", [tensor(4, 8, dtype=I4), "1", None], 32, 128 + 8 * 32),
+    ("aten::cumsum", [x, "1", "6"], 32, 64 + 4 * 32),
+    # in the order of the overload without axes the type comes third
+    ("aten::norm", [x, "2", "6"], 64, 64 + 4),
+    ("aten::var_mean", [x, "True"], 160, 64 + 2 * 2),
     ("aten::argmax", [x, "-1", "False"], 32, 64 + 4 * 8),
     ("aten::_softmax", [x, "-1", "True"], 160, 64 + 128),
     ("aten::_softmax_backward_data", [x, x, "-1", "15"], 128, 192),

@@ -9,6 +9,9 @@ Example = tuple[str, list[Given], int, int]
 x = tensor(4, 8)  # 32 elements of 2 bytes: 64 B
 
 PRODUCTS: list[Example] = [
+    # a result of 4 bytes that was asked for, given as the last argument or in the middle
+    ("aten::mm", [tensor(4, 8), tensor(8, 6), "6"], 384, 64 + 96 + 4 * 24),
+    ("aten::addmm", [tensor(6), tensor(4, 8), tensor(8, 6), "6", "1", "1"], 384, 12 + 64 + 96 + 4 * 24),
     # 2 * 4 * 6 * 8 = 384; 64 + 96 + 48 B
     ("aten::mm", [x, tensor(8, 6)], 384, 208),
     # the bias is read, its addition is not counted: 12 B more

@@ -63,6 +63,57 @@ def test_of_a_table_only_as_many_elements_as_the_axes_have_are_read() -> None:
     assert "the lengths of its axes are not recorded" in str(unknown.bytes.unavailable)
 
 
+def test_a_bias_as_large_as_the_last_two_axes_does_not_hide_the_first() -> None:
+    """Partial sums of a layer norm, as recorded from a diffusion model: 8,192 rows of 19 parts of 128 elements, a bias
+    of 19 * 128, and an embedding that is larger than the axes, of which no more is read than they have."""
+    rows, parts, width = 8192, 19, 128
+    elements = rows * parts * width
+    partial = tensor(2, 4096, 1, parts, dtype=F4)
+    image, bias, embedding = tensor(2, 2432, 64, 64), tensor(parts * width), tensor(1, 36864, 2432)
+    work = work_of("triton_red_fused_add_native_layer_norm_4", image, bias, embedding, *[partial] * 3,
+                   str(rows), str(parts), str(width))  # fmt: skip
+    assert work.flops.value == (1 + 7) * elements
+    assert work.bytes.value == 2 * elements + 2 * parts * width + 2 * elements + 3 * 4 * rows * parts
+
+
+@pytest.mark.parametrize(
+    ("name", "tensors", "numbers", "elements"),
+    [
+        # 6 x 4 x 8 elements updated in place, a bias of 4 x 8
+        ("triton_poi_fused_add_0", [(6, 32), (32,)], [6, 4, 8], 192),
+        # 6 x 4 x 8 elements into a result; tables of 4 x 8 and of 8
+        ("triton_poi_fused_add_0", [(32,), (8,), (6, 4, 8)], [6, 4, 8], 192),
+        # a size of 4 that varies stands before the one axis; 4 x 32 is the size of a table
+        ("triton_poi_fused_add_0", [(8,), (16, 8), (4, 8)], [4, 32], 32),
+        # an offset and sizes before the axis
+        ("triton_poi_fused_add_0", [(888,), (888,)], [0, 25136, 201088, 0, 888], 888),
+        # 4 rows of 8 of a tensor of 4 x 16; the result has a sum for each row
+        ("triton_red_fused_add_0", [(4, 16), (4,)], [4, 8], 32),
+        # the same, where the number of rows varies and stands before the axes once more
+        ("triton_red_fused_add_0", [(4, 16), (4,)], [4, 4, 8], 32),
+        # two tensors side by side, 3 x 8 and 5 x 8, and the sum over their 8 rows
+        ("triton_per_fused_add_0", [(3, 8), (5, 8), (8,)], [8, 8], 64),
+        # y, x and what is summed up; y, and two axes that are summed up
+        ("triton_red_fused_add_0", [(2, 4, 8), (4, 8), (2, 4)], [2, 4, 8], 64),
+        ("triton_red_fused_add_0", [(2, 4, 8), (4, 8), (2,)], [2, 4, 8], 64),
+        # two pointwise kernels in one
+        ("triton_for_fused_add_0", [(8,), (8,), (6,), (6,)], [8, 6], 14),
+    ],
+)
+def test_the_axes_agree_with_the_sizes_of_all_tensors(
+    name: str, tensors: list[tuple[int, ...]], numbers: list[int], elements: int
+) -> None:
+    work = work_of(name, *[tensor(*shape) for shape in tensors], *map(str, numbers))
+    assert work.flops.value == elements
+
+
+@pytest.mark.parametrize("numbers", [[5, 7], [7, 5, 3]])
+def test_axes_that_agree_with_no_tensor_are_not_believed(numbers: list[int]) -> None:
+    work = work_of("triton_poi_fused_add_0", tensor(4, 8), tensor(4, 8), *map(str, numbers))
+    assert "do not say which of its integers are the lengths of its axes" in str(work.flops.unavailable)
+    assert not work.bytes.known
+
+
 def test_parameters_say_what_is_updated_in_place() -> None:
     """in_out_ptr0 is read and written, in_ptr0 read: three times 64 B."""
     known = arguments("[[4,8],[32],[]]", '["c10::BFloat16","c10::BFloat16","Scalar"]', None,
