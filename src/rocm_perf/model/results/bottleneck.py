@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.results.limits import KernelLimits
 
 Label = Literal[
     "compute",
@@ -57,6 +58,7 @@ class Bottleneck(msgspec.Struct, frozen=True):
     would_tell_more: tuple[str, ...]  # commands that would measure more
     suspect: Label | None = None  # what one kind of evidence alone points to, where it is not proven
     because: str | None = None  # the name of the evidence that points there
+    limits: KernelLimits = KernelLimits()  # the table of units, and the causes that follow from it
 
 
 class Rival(msgspec.Struct, frozen=True):
