@@ -23,20 +23,24 @@ from rocm_perf.analysis.operators.work.routed import CHOSEN, WEIGHTS
 from rocm_perf.analysis.operators.work.signature import Formula, formulas
 
 
-def _top_k(call: Call) -> int:
-    """How many experts a token goes to: the last size of the chosen ones, or the argument that says it."""
-    ids = call.given("topk_ids")
-    return ids.shape[-1] if ids is not None else call.integer("topk")
+def top_k(call: Call) -> int:
+    """Return how many experts a token goes to: the last size of the chosen ones or of their weights, or the argument
+    that says it."""
+    for name in ("topk_ids", "topk_weights"):
+        chosen = call.given(name)
+        if chosen is not None and len(chosen.shape) == 2:
+            return chosen.shape[-1]
+    return call.integer("topk")
 
 
 def _both(call: Call) -> Counted:
     """Up and gate, then down: [tokens, H] x [E, rows, H], and the half or all of the rows x [E, H, I]."""
     hidden, up, down = call.tensor("hidden", 2), call.tensor("w1", 3), call.tensor("w2", 3)
     tokens, width = hidden.shape
-    chosen = tokens * _top_k(call)
+    chosen = tokens * top_k(call)
     inner = down.shape[2] * _packed(width, up.shape[2])
     flops = 2 * chosen * width * (up.shape[1] + inner)
-    text = f"2 * {tokens} tokens * {_top_k(call)} experts * {width} * ({up.shape[1]} + {inner})"
+    text = f"2 * {tokens} tokens * {top_k(call)} experts * {width} * ({up.shape[1]} + {inner})"
     return _weighed(call, Counted(flops, text, argument_bytes(hidden)), chosen, "w1", "w2")
 
 
@@ -66,7 +70,7 @@ def stage(weight: str, rows: int, columns: int) -> Count:
 
     def count(call: Call) -> Counted:
         data, matrix = call.tensor("hidden"), call.tensor(weight, 3)
-        tokens = prod(data.shape[:-1]) if len(data.shape) == 3 else data.shape[0] * _top_k(call)
+        tokens = prod(data.shape[:-1]) if len(data.shape) == 3 else data.shape[0] * top_k(call)
         n = matrix.shape[rows]
         k = max(data.shape[-1], matrix.shape[columns])  # either may be packed
         text = f"2 * {tokens} tokens sent * {n} * {k}"
