@@ -51,7 +51,7 @@ def arguments(
     if not sizes and not types:
         return None
     steps, texts = _decoded(strides), _decoded(inputs)
-    count = max(len(sizes), len(types))
+    count = max(len(sizes), len(types), len(texts))  # some writers list the shapes of the tensors alone
     return tuple(
         _argument(_at(sizes, i), str(_at(types, i) or ""), _at(steps, i), str(_at(texts, i) or ""))
         for i in range(count)
@@ -61,7 +61,7 @@ def arguments(
 def _argument(size: Any, kind: str, step: Any, text: str) -> Argument:
     if _is_tensor(size, kind):
         dtype, width = TORCH_TYPES[kind]
-        stride = (tuple(step),) if _is_shape(step) and len(step) == len(size) else ()
+        stride = (tuple(step),) if _is_shape(step) and len(step) == len(size) and _is_stride(size, step) else ()
         return Argument(
             kind="tensor",
             shapes=(tuple(size),),
@@ -81,6 +81,12 @@ def _argument(size: Any, kind: str, step: Any, text: str) -> Argument:
 
 def _is_tensor(size: Any, kind: str) -> bool:
     return kind in TORCH_TYPES and _is_shape(size) and bool(size or kind not in NUMBERS)
+
+
+def _is_stride(size: list[int], step: list[int]) -> bool:
+    """Return whether these can be steps through a tensor. A step of 1 along every one of three axes or more is what a
+    writer puts down that does not know them; a window slid over a row has two such axes."""
+    return len(step) <= 2 or set(step) != {1} or sum(extent > 1 for extent in size) <= 1
 
 
 def _is_shape(value: Any) -> bool:

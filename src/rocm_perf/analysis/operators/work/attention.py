@@ -5,7 +5,7 @@ What is counted of them is said in `model/attention.py`.
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from rocm_perf.analysis.operators.work.call import Call, Count, Counted, NoFormulaError, element_bytes
 from rocm_perf.analysis.operators.work.signature import Formula, formulas
@@ -21,7 +21,9 @@ def dense(*, heads_first: bool, backward: bool = False, last: bool = True) -> Co
     def count(call: Call) -> Counted:
         sizes = _dense_sizes(call, heads_first)
         flops, text = products(sizes, _pairs(call, sizes.rows, sizes.columns, last), backward)
-        return Counted(flops, text, _result_bytes(call, sizes, backward), on_matrix=True)
+        return Counted(
+            flops, text, _result_bytes(call, sizes, backward), on_matrix=True, sizes=astuple(sizes)
+        )
 
     return count
 
@@ -83,7 +85,7 @@ def varlen(*, backward: bool = False) -> Count:
             stated = _by_step(call, one, backward, result)
             return stated or _between(call, one, longest, backward, result)
         flops, text = products(one, _pairs(call, one.rows, one.columns, last=True), backward)
-        return Counted(flops, text, result, on_matrix=True)
+        return Counted(flops, text, result, on_matrix=True, sizes=astuple(one))
 
     return count
 

@@ -43,6 +43,7 @@ class Counted(msgspec.Struct, frozen=True):
     dtype: str | None = (
         None  # torch's name of the type it multiplies in, where that is not the type of most elements
     )
+    sizes: tuple[int, ...] | None = None  # of a product or of attention: see `Work`
     flops_missing: str = ""  # why the operations are not known
     bytes_missing: str = ""
     flops_doubt: str | None = None

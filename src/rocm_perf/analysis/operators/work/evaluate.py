@@ -41,6 +41,8 @@ class Work(msgspec.Struct, frozen=True):
     bytes: Quantity
     on_matrix: bool = False  # its FLOPs are those of the matrix units
     dtype: str | None = None  # torch's name of the type it multiplies in
+    # Of a product: batch, M, N, K. Of attention: batch, heads, queries, keys, depth of a key, depth of a value.
+    sizes: tuple[int, ...] | None = None
 
 
 @lru_cache(maxsize=65_536)
@@ -130,7 +132,7 @@ def _work(counted: Counted, moved: Quantity) -> Work:
         flops = unavailable("FLOP", formula, counted.flops_missing)
     else:
         flops = Quantity(counted.flops, "FLOP", formula, doubt=counted.flops_doubt)
-    return Work(_credible(flops), _credible(moved), counted.on_matrix, counted.dtype)
+    return Work(_credible(flops), _credible(moved), counted.on_matrix, counted.dtype, counted.sizes)
 
 
 def _credible(amount: Quantity) -> Quantity:

@@ -29,6 +29,7 @@ def product(batch: int, sizes: tuple[int, int, int], output_bytes: int, dtype: s
         output_bytes=output_bytes * batch * m * n,
         on_matrix=True,
         dtype=dtype,
+        sizes=(batch, m, n, k),
     )
 
 
@@ -98,11 +99,11 @@ def _grouped(call: Call) -> Counted:
     if len(a.shape) == len(b.shape) == 2:  # groups share K: every group has a result of its own
         groups = call.tensor("offs", 1).shape[0]
         dense = product(1, (a.shape[0], b.shape[1], a.shape[1]), output, a.dtype)
-        return replace(dense, output_bytes=groups * dense.output_bytes)
+        return replace(dense, output_bytes=groups * dense.output_bytes, sizes=None)
     if len(a.shape) == len(b.shape):
         return product(a.shape[0], (a.shape[1], b.shape[2], a.shape[2]), output, a.dtype)
     _same(a.shape[-1], b.shape[-2])
-    return product(1, (a.shape[-2], b.shape[-1], a.shape[-1]), output, a.dtype)
+    return replace(product(1, (a.shape[-2], b.shape[-1], a.shape[-1]), output, a.dtype), sizes=None)
 
 
 def _same(k: int, other: int) -> None:
