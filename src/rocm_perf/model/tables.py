@@ -26,6 +26,7 @@ from rocm_perf.model.column_kinds import (
     time,
 )
 from rocm_perf.model.columns import Column, TableSchema
+from rocm_perf.model.device_code import TABLES as CODE
 from rocm_perf.model.memory_tables import MEMORY
 from rocm_perf.model.rank_tables import RANKS
 from rocm_perf.model.recorded_tables import RECORDED
@@ -339,6 +340,7 @@ _SCHEMAS = (
             count("of_workgroups", "workgroups of the grid, which the amount is scaled to"),
         ),
     ),
+    *CODE,
     TableSchema(
         "counter_info",
         "one counter that a GPU or a run knows",

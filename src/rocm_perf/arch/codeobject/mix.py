@@ -102,9 +102,14 @@ def tally(instructions: Iterable[Instruction], scratch_bytes: int = 0) -> Tally:
     )
 
 
+def is_of_stack(text: str) -> bool:
+    """Whether a buffer instruction accesses scratch, in a kernel that has any."""
+    return _STACK_BUFFER.match(text) is not None
+
+
 def _meaning(entry: Instruction, scratch_bytes: int) -> Meaning:
     what = meaning(entry.mnemonic)
-    if scratch_bytes and _STACK_BUFFER.match(entry.text):
+    if scratch_bytes and is_of_stack(entry.text):
         return msgspec.structs.replace(what, kind="scratch")
     return what
 
