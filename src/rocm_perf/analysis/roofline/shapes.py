@@ -48,13 +48,14 @@ _LAUNCHED = "launched"  # the number of the set of kernels that a call launched
 _BESIDE = (_LAUNCHED, "step", "routed")
 
 
-class _Call(msgspec.Struct, frozen=True):
+class CallWork(msgspec.Struct, frozen=True):
     """The work of one distinct call of a kernel."""
 
     flops: Quantity
     bytes: Quantity
     ceiling: str | None = None  # of its FLOPs; None where they are none
     notes: tuple[str, ...] = ()
+    whole: OperatorWork | None = None  # of all that the operator launched, where this is the kernel that multiplies
 
     @property
     def reason(self) -> str:
@@ -63,12 +64,38 @@ class _Call(msgspec.Struct, frozen=True):
         )
 
 
+class ShapedCalls(msgspec.Struct, frozen=True):
+    """The distinct calls of each kernel, and the work of each: `rows` has the arguments of the operator, and in `slot`
+    the timed dispatches."""
+
+    rows: pl.DataFrame
+    works: list[CallWork]
+
+
 def shaped_work(trace: Trace, tree: OperatorTree, known: tuple[Device, ...], times: Times) -> Work:
     """FLOPs and bytes of every timed dispatch whose operator has a formula."""
+    shaped = shaped_calls(trace, tree, times)
+    if shaped is None:
+        return NOTHING
+    distinct, calls = shaped.rows, shaped.works
+    rows = _rows(distinct, calls, known)
+    slots = distinct.select("call", "slot").explode("slot")
+    amounts = slots.join(rows, on="call", how="inner").select(*SCHEMA)
+    return Work(
+        amounts=amounts,
+        known=_facts(distinct, calls, known),
+        all_flops=_with_all_flops(distinct, calls),
+        reasons=_reasons(distinct, calls),
+        notes=_notes(distinct, calls),
+    )
+
+
+def shaped_calls(trace: Trace, tree: OperatorTree, times: Times) -> ShapedCalls | None:
+    """Return the calls of operators that launched timed dispatches; None where no launch is known to be an operator's."""
     numbered = tree.kernels.drop_nulls(["owner", "dispatch_id"])  # without a number, all look alike
     owned = with_step(trace, numbered.select(*ID, "owner", "launch_ns"), "launch_ns").drop("launch_ns")
     if not owned.height:
-        return NOTHING
+        return None
     by_owner, sets = _launched(tree)
     routed = with_routed(tree, tree.operators.select("signature", "row"))
     owners = routed.rename({"row": "owner"}).join(by_owner, on="owner")
@@ -82,16 +109,7 @@ def shaped_work(trace: Trace, tree: OperatorTree, known: tuple[Device, ...], tim
     arguments = tree.operators.select("signature", *_CALL).unique("signature")
     distinct = alike.join(arguments, on="signature", how="left", maintain_order="left").with_row_index("call")
     calls = [_call(row, sets[row[_LAUNCHED]]) for row in distinct.drop("slot").iter_rows(named=True)]
-    rows = _rows(distinct, calls, known)
-    slots = distinct.select("call", "slot").explode("slot")
-    amounts = slots.join(rows, on="call", how="inner").select(*SCHEMA)
-    return Work(
-        amounts=amounts,
-        known=_facts(distinct, calls, known),
-        all_flops=_with_all_flops(distinct, calls),
-        reasons=_reasons(distinct, calls),
-        notes=_notes(distinct, calls),
-    )
+    return ShapedCalls(distinct, calls)
 
 
 def _launched(tree: OperatorTree) -> tuple[pl.DataFrame, list[Counter[str]]]:
@@ -106,20 +124,20 @@ def _launched(tree: OperatorTree) -> tuple[pl.DataFrame, list[Counter[str]]]:
     return by_owner.join(sets, on="member").select("owner", _LAUNCHED), counters
 
 
-def _call(row: Mapping[str, Any], launched: Counter[str]) -> _Call:
+def _call(row: Mapping[str, Any], launched: Counter[str]) -> CallWork:
     """The work of one launch of a kernel: its own where that is known, else what of its operator's is."""
     own = _launched_work(row, row["kernel"])
     if own is None:
         return _divided(row, launched)
     ceiling, note = _ceiling_of(own, row)
-    return _Call(own.flops, own.bytes, ceiling, (note,) if note else ())
+    return CallWork(own.flops, own.bytes, ceiling, (note,) if note else ())
 
 
 def _launched_work(row: Mapping[str, Any], kernel: str) -> OperatorWork | None:
     return launched_work(row["name"], row["shapes"], row["dtypes"], kernel, row["routed"])
 
 
-def _divided(row: Mapping[str, Any], launched: Counter[str]) -> _Call:
+def _divided(row: Mapping[str, Any], launched: Counter[str]) -> CallWork:
     """What of its operator's work is that of one launch."""
     name, shapes, dtypes, inputs, strides = (row[column] for column in _CALL)
     kernel = row["kernel"]
@@ -138,9 +156,13 @@ def _divided(row: Mapping[str, Any], launched: Counter[str]) -> _Call:
     notes = tuple(text for text in (part.note, note) if text)
     if part.own_bytes is not None:
         moved = Quantity(part.own_bytes, "B", f"{part.note} ({SHAPES})")
-        return _Call(unavailable("FLOP", SHAPES, _ONE_PASS), moved, None, notes)
-    return _Call(
-        _part(work.flops, part.flops, part.reason), _part(work.bytes, part.bytes, part.reason), ceiling, notes
+        return CallWork(unavailable("FLOP", SHAPES, _ONE_PASS), moved, None, notes)
+    return CallWork(
+        _part(work.flops, part.flops, part.reason),
+        _part(work.bytes, part.bytes, part.reason),
+        ceiling,
+        notes,
+        work if part.flops else None,
     )
 
 
@@ -172,7 +194,7 @@ def _ceiling(kernel: str, on_matrix: bool, dtype: str | None) -> tuple[str | Non
     return "f32" + VECTOR, F32_ON_VECTOR
 
 
-def _parts(call: _Call, memory: str) -> Iterator[tuple[str, Quantity]]:
+def _parts(call: CallWork, memory: str) -> Iterator[tuple[str, Quantity]]:
     """Ceiling and amount of each kind of work."""
     if call.bytes.known:
         yield memory, call.bytes
@@ -180,7 +202,7 @@ def _parts(call: _Call, memory: str) -> Iterator[tuple[str, Quantity]]:
         yield call.ceiling, call.flops
 
 
-def _rows(distinct: pl.DataFrame, calls: list[_Call], known: tuple[Device, ...]) -> pl.DataFrame:
+def _rows(distinct: pl.DataFrame, calls: list[CallWork], known: tuple[Device, ...]) -> pl.DataFrame:
     rows = [
         (number, gpu, kernel, ceiling, float(amount.value or 0))
         for (number, gpu, kernel), call in zip(
@@ -198,7 +220,7 @@ def _rows(distinct: pl.DataFrame, calls: list[_Call], known: tuple[Device, ...])
 
 
 def _facts(
-    distinct: pl.DataFrame, calls: list[_Call], known: tuple[Device, ...]
+    distinct: pl.DataFrame, calls: list[CallWork], known: tuple[Device, ...]
 ) -> dict[tuple[Key, str], Known]:
     amounts: dict[tuple[Key, str], list[Quantity]] = {}
     for (gpu, kernel), call in zip(distinct.select("gpu", "kernel").iter_rows(), calls, strict=True):
@@ -226,7 +248,7 @@ def _formula(texts: set[str]) -> str:
     return first if len(texts) == 1 else f"mean over {len(texts)} sets of shapes, such as {first}"
 
 
-def _with_all_flops(distinct: pl.DataFrame, calls: list[_Call]) -> frozenset[Key]:
+def _with_all_flops(distinct: pl.DataFrame, calls: list[CallWork]) -> frozenset[Key]:
     """The kernels that compute something known, and those of which it is known of every call that they do not."""
     each = list(zip(distinct.select("gpu", "kernel").iter_rows(), calls, strict=True))
     unknown = {(gpu, kernel) for (gpu, kernel), call in each if not call.flops.known}
@@ -237,7 +259,7 @@ def _with_all_flops(distinct: pl.DataFrame, calls: list[_Call]) -> frozenset[Key
     )
 
 
-def _reasons(distinct: pl.DataFrame, calls: list[_Call]) -> dict[Key, str]:
+def _reasons(distinct: pl.DataFrame, calls: list[CallWork]) -> dict[Key, str]:
     """Why the work of each kernel is unknown: the last reason given."""
     keys = distinct.select("gpu", "kernel").iter_rows()
     return {
@@ -245,7 +267,7 @@ def _reasons(distinct: pl.DataFrame, calls: list[_Call]) -> dict[Key, str]:
     }
 
 
-def _notes(distinct: pl.DataFrame, calls: list[_Call]) -> dict[Key, tuple[str, ...]]:
+def _notes(distinct: pl.DataFrame, calls: list[CallWork]) -> dict[Key, tuple[str, ...]]:
     by_kernel: dict[Key, dict[str, None]] = {}
     for (gpu, kernel), call in zip(distinct.select("gpu", "kernel").iter_rows(), calls, strict=True):
         if call.bytes.known or call.flops.known:
