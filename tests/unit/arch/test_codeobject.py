@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from rocm_perf.arch.codeobject.fatbin import unpacked_lz4
 from rocm_perf.arch.codeobject.model import CodeObject, Kernel
-from rocm_perf.arch.codeobject.reader import image_of, read
+from rocm_perf.arch.codeobject.reader import image_of, read, walk
 from rocm_perf.arch.codeobject.targets import MACHINES, arch_of, features_of
 from rocm_perf.errors import InputError
 from tests.bundle_amd import bundle, compressed
@@ -223,12 +225,68 @@ def test_fatbins(name: str, nvcc: Path) -> None:
 
 
 @pytest.mark.native
-def test_an_image_packed_with_lz4_is_listed(nvcc: Path, tmp_path: Path) -> None:
-    data = bytearray((nvcc / "plain.fatbin").read_bytes())
-    start = 16
-    while data[start : start + 2] != b"\x02\x00":
-        start += 64 + int.from_bytes(data[start + 8 : start + 16], "little") + (data[start + 4] - 64)
-    data[start + 41] |= 0x20
+def test_an_image_packed_with_lz4(nvcc: Path, tmp_path: Path) -> None:
+    cubin = (nvcc / "k.cubin").read_bytes()
     path = tmp_path / "lz4.fatbin"
-    path.write_bytes(data)
-    assert any(item.unread and "LZ4" in item.unread for item in read(path))
+    path.write_bytes(fatbin_of(lz4_literals(cubin), len(cubin)))
+    assert one(path).kernels == one(nvcc / "k.cubin").kernels
+
+
+def fatbin_of(packed: bytes, unpacked_bytes: int) -> bytes:
+    """A fat binary with one cubin for sm_90 that is packed with LZ4."""
+    entry = bytearray(64)
+    for form, offset, value in (
+        ("<H", 0, 2), ("<I", 4, 64), ("<Q", 8, len(packed)), ("<I", 16, len(packed)), ("<I", 28, 90),
+        ("<Q", 40, 0x2000), ("<Q", 56, unpacked_bytes),
+    ):  # fmt: skip
+        struct.pack_into(form, entry, offset, value)
+    return struct.pack("<4sHHQ", b"\x50\xed\x55\xba", 1, 16, 64 + len(packed)) + bytes(entry) + packed
+
+
+def lz4_literals(data: bytes) -> bytes:
+    """An LZ4 block that repeats nothing."""
+    more = len(data) - 15
+    return b"\xf0" + b"\xff" * (more // 255) + bytes([more % 255]) + data
+
+
+@pytest.mark.parametrize(
+    ("packed", "content"),
+    [
+        (b"\x35abc\x03\x00\x20xy", b"abcabcabcabcxy"),  # 3 literals, 9 bytes from 3 before, 2 literals
+        (b"\x1fa\x01\x00\x05\x10z", b"a" * 25 + b"z"),  # a length that goes on in the next byte
+        (b"\x50hello", b"hello"),
+    ],
+)
+def test_lz4_blocks(packed: bytes, content: bytes) -> None:
+    assert unpacked_lz4(memoryview(packed), len(content), "x") == content
+
+
+@pytest.mark.parametrize(
+    ("packed", "size", "why"),
+    [
+        (b"\x35abc\x04\x00\x20xy", 14, "outside"),
+        (b"\x35abc\x00\x00\x20xy", 14, "outside"),
+        (b"\x3fabc\x03\x00\xff\xff\xff\x00", 14, "outside"),
+        (b"\x35abc\x03", 14, "breaks off"),
+        (b"\xf0\xff\xff", 14, "breaks off"),
+        (b"\x50hello", 6, "size"),
+    ],
+)
+def test_damaged_lz4_blocks(packed: bytes, size: int, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        unpacked_lz4(memoryview(packed), size, "x")
+
+
+@pytest.mark.native
+def test_images_for_other_gpus_are_not_unpacked(nvcc: Path) -> None:
+    read_ones = [item for item, _ in walk(nvcc / "small.fatbin", lambda arch: arch == "sm_90")]
+    assert {item.arch for item in read_ones if item.kernels} == {"sm_90"}
+    assert {item.unread for item in read_ones if item.arch == "sm_80"} == {"it is for another architecture"}
+
+
+def test_a_part_of_a_file(compiler: Compiler, tmp_path: Path) -> None:
+    image = compiler.compile("vector_add", "gfx90a").path.read_bytes()
+    path = tmp_path / "program"
+    path.write_bytes(b"#" * 100 + image + b"#" * 100)
+    ((item, data),) = walk(path, lambda _: True, (100, len(image)))
+    assert (item.arch, len(item.kernels), bytes(data)) == ("gfx90a", 1, image)

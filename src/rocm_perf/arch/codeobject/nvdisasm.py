@@ -37,7 +37,11 @@ def find_nvdisasm(choice: str | None = None, search_path: str | None = None) -> 
     for tool in tried:
         if os.access(tool, os.X_OK) and os.path.isfile(tool):
             return tool
-    looked = f"{choice} cannot be run" if choice else "nvdisasm is neither in CUDA_HOME, nor on the path, nor beside Triton"
+    looked = (
+        f"{choice} cannot be run"
+        if choice
+        else "nvdisasm is neither in CUDA_HOME, nor on the path, nor beside Triton"
+    )
     raise NoDisassemblerError("cannot disassemble", looked, _INSTALL)
 
 
@@ -73,7 +77,13 @@ def parse(lines: Iterable[str]) -> dict[str, tuple[Instruction, ...]]:
             labels.update(dict.fromkeys(waiting, address))
             waiting.clear()
             body.append(
-                Instruction(address=address, size_bytes=_INSTRUCTION_BYTES, text=_bare(match["text"]), file=file, line=line)
+                Instruction(
+                    address=address,
+                    size_bytes=_INSTRUCTION_BYTES,
+                    text=_bare(match["text"]),
+                    file=file,
+                    line=line,
+                )
             )
     return {name: tuple(_with_targets(body, labels)) for name, body in bodies.items() if body}
 
@@ -119,7 +129,9 @@ def _of_triton(search_path: str) -> Iterator[str]:
         yield str(Path(spec.origin).parent / inside)
     if python := shutil.which("python3", path=search_path):
         prefix = Path(python).parent.parent
-        yield from (str(folder / "triton" / inside) for folder in sorted(prefix.glob("lib/python3.*/*-packages")))
+        yield from (
+            str(folder / "triton" / inside) for folder in sorted(prefix.glob("lib/python3.*/*-packages"))
+        )
 
 
 def _output(argv: list[str], timeout_s: float) -> str:

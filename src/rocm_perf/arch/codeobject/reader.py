@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -38,6 +38,17 @@ def read(path: Path) -> tuple[CodeObject, ...]:
         return tuple(_code_object(index, image) for index, image in enumerate(_images(data, path.name)))
 
 
+def walk(
+    path: Path, is_wanted: Callable[[str], bool], span: tuple[int, int] | None = None
+) -> Iterator[tuple[CodeObject, memoryview]]:
+    """Each code object of a file, or of a part of it (offset and size), with its image; one at a time, so that a reader
+    can stop. Those in a CUDA fat binary for an architecture that is not wanted are not unpacked."""
+    with _contents(path) as data:
+        part = data if span is None else data[span[0] : span[0] + span[1]]
+        for index, image in enumerate(_images(part, path.name, is_wanted)):
+            yield _code_object(index, image), image.data
+
+
 def image_of(path: Path, index: int) -> bytes:
     """The ELF image of one of the code objects that `read` returns."""
     with _contents(path) as data:
@@ -67,13 +78,15 @@ def _bytes_of(file: BinaryIO) -> bytes | mmap.mmap:
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def _images(data: memoryview, name: str) -> Iterator[_Image]:
+def _images(
+    data: memoryview, name: str, is_wanted: Callable[[str], bool] = lambda _: True
+) -> Iterator[_Image]:
     if bytes(data[:4]) == MAGIC:
-        yield from _of_elf(data, name)
+        yield from _of_elf(data, name, is_wanted)
     elif bytes(data[: len(bundles.MAGIC)]) == bundles.MAGIC or bytes(data[:4]) == bundles.COMPRESSED_MAGIC:
         yield from _of_bundles(data, "the file")
     elif bytes(data[:4]) == fatbin.MAGIC:
-        yield from _of_fatbin(data, "the file")
+        yield from _of_fatbin(data, "the file", is_wanted)
     else:
         raise InputError(
             f"{name} does not contain GPU code in a known format",
@@ -82,7 +95,7 @@ def _images(data: memoryview, name: str) -> Iterator[_Image]:
         )
 
 
-def _of_elf(data: memoryview, name: str) -> Iterator[_Image]:
+def _of_elf(data: memoryview, name: str, is_wanted: Callable[[str], bool]) -> Iterator[_Image]:
     elf = Elf(data, name)
     if elf.machine in _READERS:
         yield _Image(_ITSELF, data, len(data))
@@ -94,7 +107,7 @@ def _of_elf(data: memoryview, name: str) -> Iterator[_Image]:
             yield from _of_bundles(section.data, section.name)
         elif section.name in (".nv_fatbin", "__nv_relfatbin") and len(section.data):
             has_code = True
-            yield from _of_fatbin(section.data, section.name)
+            yield from _of_fatbin(section.data, section.name, is_wanted)
     if not has_code:
         raise InputError(
             f"{name} does not contain GPU code",
@@ -108,8 +121,8 @@ def _of_bundles(data: memoryview, name: str) -> Iterator[_Image]:
         yield _Image(entry.place, entry.data, len(entry.data))
 
 
-def _of_fatbin(data: memoryview, name: str) -> Iterator[_Image]:
-    for entry in fatbin.entries(data, name):
+def _of_fatbin(data: memoryview, name: str, is_wanted: Callable[[str], bool]) -> Iterator[_Image]:
+    for entry in fatbin.entries(data, name, is_wanted):
         stub = None
         if entry.unread:
             stub = CodeObject(

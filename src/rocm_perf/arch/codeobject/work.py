@@ -147,7 +147,9 @@ def _amd_kind(name: str) -> Kind:
         if _SHUFFLES.match(name):
             return Kind("lane exchange")
         load_or_store = _LDS_LOAD.match(name) or _LDS_STORE.match(name)
-        work: Work = "LDS atomic" if not load_or_store else "LDS load" if _LDS_LOAD.match(name) else "LDS store"
+        work: Work = (
+            "LDS atomic" if not load_or_store else "LDS load" if _LDS_LOAD.match(name) else "LDS store"
+        )
         return Kind("compare-and-swap" if _SWAPS.search(name) else work, "", width)
     if what.kind == "VMEM atomic":
         return Kind("compare-and-swap" if _SWAPS.search(name) else "atomic", "", width)
@@ -184,7 +186,9 @@ _PREDICATE = re.compile(r"^@!?U?P[T\d]\s+")
 _BITS = re.compile(r"\.(?:U|S)?(8|16|64|128|256)(?:\.|$)")
 _NV_CONVERSION = re.compile(r"(F2F|F2I|I2F|F2FP|I2I|I2IP|FRND|F2IP|I2FP)(\.|$)")
 _FIXED_STACK = re.compile(r"\[U?R1(\+|-|\])")
-_MATRIX = re.compile(r"(HMMA|IMMA|DMMA|BMMA|QMMA|OMMA|HGMMA|IGMMA|QGMMA|BGMMA|UTCHMMA|UTCIMMA|UTCQMMA|UTCOMMA|\w*GMMA|UTC\w*MMA)$")
+_MATRIX = re.compile(
+    r"(HMMA|IMMA|DMMA|BMMA|QMMA|OMMA|HGMMA|IGMMA|QGMMA|BGMMA|UTCHMMA|UTCIMMA|UTCQMMA|UTCOMMA|\w*GMMA|UTC\w*MMA)$"
+)
 _CONSTANT_MOVE = re.compile(r"(HFMA2|IMAD|FFMA)\S* \w+, -?RZ, -?RZ,")
 _NV_BY_STEM: dict[str, Kind] = {
     **dict.fromkeys(("DFMA",), Kind("multiply-add", "f64")),
@@ -218,7 +222,22 @@ _NV_MEMORY: dict[str, Work] = {
     "REDG": "atomic", "SUATOM": "atomic", "SURED": "atomic", "ATOMS": "LDS atomic", "REDAS": "LDS atomic",
     "UTMAREDG": "atomic", "UBLKRED": "atomic",
 }  # fmt: skip
-_BULK = ("UBLKCP", "UTMALDG", "UTMASTG", "TEX", "TLD", "TLD4", "LDSM", "STSM", "LDTM", "STTM", "SULD", "SUST", "UTMAREDG", "UBLKRED")
+_BULK = (
+    "UBLKCP",
+    "UTMALDG",
+    "UTMASTG",
+    "TEX",
+    "TLD",
+    "TLD4",
+    "LDSM",
+    "STSM",
+    "LDTM",
+    "STTM",
+    "SULD",
+    "SUST",
+    "UTMAREDG",
+    "UBLKRED",
+)
 
 
 def nvidia_kind(text: str) -> Kind:
