@@ -38,6 +38,7 @@ _FORMS: dict[str, Form] = {
     "nvidia.ncu": "any",
     "own.sample_file": "not JSON",
     "own.count_file": "JSON",
+    "own.code_file": "JSON",
     "own.library_trace": "not JSON",
     "system.smi_csv": "not JSON",
     "rocprofv3.results_json": "JSON",

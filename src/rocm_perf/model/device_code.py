@@ -1,5 +1,6 @@
-"""What the machine code of a program's kernels shows: `profile` leaves it beside a recording, `analyze --code` reads it
-from other files, and both become the tables `code` and `code_mix`. Instructions count once each, as the code has them."""
+"""What the machine code of a program's kernels shows. `profile` leaves it beside a recording, `analyze --code` reads it
+from other files, and both become the tables `code` and `code_mix`. Each instruction counts once, however often it
+runs."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ VERSION = 1
 
 Work = Literal[
     "multiply-add", "arithmetic", "conversion", "special", "integer", "integer division", "division", "move", "matrix",
-    "load", "store", "atomic", "compare-and-swap", "scratch load", "scratch store", "LDS load", "LDS store", "LDS atomic",
-    "lane exchange", "barrier", "wait", "branch", "call", "scalar", "scalar load", "other",
+    "load", "store", "atomic", "compare-and-swap", "scratch load", "scratch store", "LDS load", "LDS store",
+    "LDS atomic", "lane exchange", "barrier", "wait", "branch", "call", "scalar", "scalar load", "other",
 ]  # fmt: skip
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 50)]
@@ -123,7 +124,10 @@ def tables(code: DeviceCode) -> dict[str, pl.DataFrame]:
         {
             "symbol": kernel.symbol,
             "arch": kernel.arch,
-            **{name: getattr(row, name) if getattr(row, name) != "" else None for name in row.__struct_fields__},
+            **{
+                name: getattr(row, name) if getattr(row, name) != "" else None
+                for name in row.__struct_fields__
+            },
         }
         for kernel in code.kernels
         for row in kernel.mix

@@ -62,17 +62,19 @@ def find_disassembler(choice: str | None = None, search_path: str | None = None)
     raise NoDisassemblerError("cannot disassemble", why, _INSTALL)
 
 
-def disassemble(image: bytes, kernels: Sequence[str], tool: str) -> dict[str, tuple[Instruction, ...]]:
+def disassemble(
+    image: bytes, kernels: Sequence[str], tool: str, *, timeout_s: float = _TIMEOUT_S
+) -> dict[str, tuple[Instruction, ...]]:
     """The instructions of each kernel that the tool finds in a code object, by symbol."""
-    return parse(listing(image, kernels, tool).splitlines())
+    return parse(listing(image, kernels, tool, timeout_s=timeout_s).splitlines())
 
 
-def listing(image: bytes, functions: Sequence[str], tool: str) -> str:
+def listing(image: bytes, functions: Sequence[str], tool: str, *, timeout_s: float = _TIMEOUT_S) -> str:
     """What the tool prints of these functions of a code object; of all, where none is named."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
         file = Path(folder) / "code.hsaco"
         file.write_bytes(image)
-        return _output([tool, "-d", "-l", *_only(functions), str(file)], _TIMEOUT_S)
+        return _output([tool, "-d", "-l", *_only(functions), str(file)], timeout_s)
 
 
 def _only(kernels: Sequence[str]) -> list[str]:
@@ -137,14 +139,14 @@ def _candidates(search_path: str) -> Iterator[str]:
         yield plain
 
 
-def _output(argv: Sequence[str], timeout_s: int) -> str:
+def _output(argv: Sequence[str], timeout_s: float) -> str:
     try:
         done = subprocess.run(argv, capture_output=True, timeout=timeout_s, check=False)
     except OSError as error:
         raise NoDisassemblerError(f"cannot run {argv[0]}", error.strerror or str(error), _INSTALL) from error
     except subprocess.TimeoutExpired as error:
         raise InputError(
-            f"{argv[0]} did not finish in {timeout_s} s", next_step="Choose one kernel with --kernel."
+            f"{argv[0]} did not finish in {timeout_s:.0f} s", next_step="Choose one kernel with --kernel."
         ) from error
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()

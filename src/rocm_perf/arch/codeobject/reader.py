@@ -39,14 +39,19 @@ def read(path: Path) -> tuple[CodeObject, ...]:
 
 
 def walk(
-    path: Path, is_wanted: Callable[[str], bool], span: tuple[int, int] | None = None
+    path: Path,
+    runs: Callable[[str], bool],
+    may_hold: Callable[[memoryview], bool] = lambda _: True,
+    span: tuple[int, int] | None = None,
 ) -> Iterator[tuple[CodeObject, memoryview]]:
     """Each code object of a file, or of a part of it (offset and size), with its image; one at a time, so that a reader
-    can stop. Those in a CUDA fat binary for an architecture that is not wanted are not unpacked."""
+    can stop. Images that cannot hold what is looked for are passed over, and those in a CUDA fat binary for an
+    architecture that does not run are not unpacked."""
     with _contents(path) as data:
         part = data if span is None else data[span[0] : span[0] + span[1]]
-        for index, image in enumerate(_images(part, path.name, is_wanted)):
-            yield _code_object(index, image), image.data
+        for index, image in enumerate(_images(part, path.name, runs)):
+            if image.unread is None and may_hold(image.data):
+                yield _code_object(index, image), image.data
 
 
 def image_of(path: Path, index: int) -> bytes:

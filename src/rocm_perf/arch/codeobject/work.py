@@ -39,8 +39,8 @@ class Loops:
 
     def places(self, instructions: Sequence[Instruction]) -> Iterator[tuple[int, int]]:
         """The number of the innermost loop around each instruction and how many are, in the order of addresses."""
-        waiting, around = list(enumerate(self._stretches, 1)), []
-        waiting.reverse()
+        waiting = list(enumerate(self._stretches, 1))[::-1]
+        around: list[tuple[int, tuple[int, int]]] = []
         for entry in instructions:
             around = [loop for loop in around if loop[1][1] >= entry.address]
             while waiting and waiting[-1][1][0] <= entry.address:
@@ -199,7 +199,9 @@ _NV_BY_STEM: dict[str, Kind] = {
         Kind("arithmetic", "f32"),
     ),
     **dict.fromkeys(("HFMA2", "HFMA2_32I"), Kind("multiply-add", "f16")),
-    **dict.fromkeys(("HADD2", "HMUL2", "HMNMX2", "HSETP2", "HSET2", "HADD2_32I", "HMUL2_32I"), Kind("arithmetic", "f16")),
+    **dict.fromkeys(
+        ("HADD2", "HMUL2", "HMNMX2", "HSETP2", "HSET2", "HADD2_32I", "HMUL2_32I"), Kind("arithmetic", "f16")
+    ),
     **dict.fromkeys(("IDP", "IDP4A"), Kind("multiply-add", "i8")),
     **dict.fromkeys(
         ("MOV", "MOV32I", "UMOV", "SEL", "FSEL", "USEL", "PRMT", "UPRMT", "S2R", "S2UR", "CS2R", "R2UR", "P2R", "R2P",
@@ -208,8 +210,12 @@ _NV_BY_STEM: dict[str, Kind] = {
     ),
     **dict.fromkeys(("SHFL", "REDUX", "CREDUX", "MATCH", "WARPSYNC", "ELECT"), Kind("lane exchange")),
     **dict.fromkeys(("BAR", "UCGABAR_ARV", "UCGABAR_WAIT"), Kind("barrier")),
-    **dict.fromkeys(("DEPBAR", "LDGDEPBAR", "SYNCS", "WARPGROUP", "NANOSLEEP", "CCTL", "MEMBAR", "ERRBAR", "FENCE"), Kind("wait")),
-    **dict.fromkeys(("BRA", "BRX", "JMP", "JMX", "BSSY", "BSYNC", "BREAK", "EXIT", "RET", "YIELD", "BMOV"), Kind("branch")),
+    **dict.fromkeys(
+        ("DEPBAR", "LDGDEPBAR", "SYNCS", "WARPGROUP", "NANOSLEEP", "CCTL", "MEMBAR", "ERRBAR", "FENCE"), Kind("wait")
+    ),
+    **dict.fromkeys(
+        ("BRA", "BRX", "JMP", "JMX", "BSSY", "BSYNC", "BREAK", "EXIT", "RET", "YIELD", "BMOV"), Kind("branch")
+    ),
     **dict.fromkeys(("CALL",), Kind("call")),
     **dict.fromkeys(("LDC", "ULDC", "LDCU"), Kind("scalar load")),
     **dict.fromkeys(("NOP", "KILL", "BPT", "ACQBULK", "PREEXIT"), Kind("other")),

@@ -56,10 +56,11 @@ class Recorded:
     @cached_property
     def trace(self) -> Trace | None:
         """What was recorded, read when it is first asked for; None, and a word why, if it cannot be read."""
+        from rocm_perf.collect.run.device_code import with_own_code
         from rocm_perf.ingest.load import load
 
         try:
-            return load(self.folder, as_one=True)
+            return with_own_code(load(self.folder, as_one=True), self.folder, self.record)
         except RocmPerfError as error:
             self.say(f"what was recorded cannot be read: {error}")
             return None
