@@ -1,0 +1,733 @@
+"""The causes that follow from a table of units: waste inside a full unit, a unit full of useful work, a GPU that is not
+filled, waves that wait.
+
+A unit is the limit from 80 % of the time, and likely from 60 %. Waste inside a full unit explains it before useful work
+does. Where no unit is full, waits and the number of waves explain the time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+
+from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.limits.table import Table
+from rocm_perf.analysis.time.kernel_family import family
+from rocm_perf.model.results.limits import Certainty
+from rocm_perf.units import format_ns, format_share
+
+FULL, SURE = 0.6, 0.8  # of the time: from here on a unit is likely the limit, and is the limit
+NEVER = 0.35  # of the time: a unit that is busy less is no limit
+_ACHIEVABLE = 0.93  # of the bandwidth of device memory: the most that was seen on an H200, MI100 and MI210
+_WAVE = {True: 32, False: 64}
+_ARITHMETIC = ("issue", "vector", "f32", "integer", "f64", "special")
+_MOVING = ("memory", "l2", "lds", "l1", "loads")
+_WEIGHTS: Mapping[Certainty, float] = {"proven": 1.0, "likely": 0.85, "hint": 0.5}
+_PRODUCT = re.compile(r"gemm|matmul|mat_?mul|(?<![a-z])mm(?![a-z])|product|(?<![a-z])dot(?![a-z])|conv|attention", re.I)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A cause that a rule found, before it has words for its remedy. `explains`: the units whose load it accounts for."""
+
+    id: str
+    share: float
+    saves: float | None
+    certainty: Certainty
+    title: str
+    evidence: tuple[str, ...]
+    explains: tuple[str, ...] = ()
+
+    @property
+    def weight(self) -> float:
+        """Return by what causes are ordered: the time that they explain, and how certain that is."""
+        return self.share * _WEIGHTS[self.certainty]
+
+
+def causes(table: Table) -> list[Found]:
+    """Return the causes of one kernel, the one that explains most of its time first."""
+    wasted = [found for rule in _WASTE if (found := rule(table)) is not None]
+    explained = {unit for found in wasted for unit in found.explains}
+    useful = [*_roofs(table, explained)]
+    sparse = [found for rule in _PARALLELISM if (found := rule(table)) is not None]
+    waiting = [] if _most(table) >= FULL else [*_waits(table, explained)]
+    return _ordered([*wasted, *useful, *sparse, *waiting])
+
+
+def _ordered(found: list[Found]) -> list[Found]:
+    """Return causes in their order, each once."""
+    by_id: dict[str, Found] = {}
+    for one in sorted(found, key=lambda one: -one.weight):
+        by_id.setdefault(one.id, one)
+    return list(by_id.values())
+
+
+def _certain(busy: float) -> Certainty:
+    return "proven" if busy >= SURE else "likely"
+
+
+def _fullest(table: Table, among: tuple[str, ...]) -> str:
+    return max(among, key=table.busy)
+
+
+def _most(table: Table) -> float:
+    """Return how busy the fullest unit is."""
+    return max(map(table.busy, table.units), default=0.0)
+
+
+def _saved(table: Table, relieved: Mapping[str, float], beyond: float = 0.0) -> float:
+    """Return the share of the time that is saved at most when units have only these shares of their work: another unit
+    is the limit then. `beyond`: a share that stays whatever happens."""
+    left = max((table.busy(unit) * relieved.get(unit, 1.0) for unit in table.units), default=0.0)
+    return max(0.0, 1 - max(left, beyond))
+
+
+def _says(table: Table, unit: str) -> str:
+    use = table.units[unit]
+    return f"{use.title}: busy {format_share(table.busy(unit))} of the time"
+
+
+def _wave(table: Table) -> str:
+    return "warp" if table.nvidia else "wave"
+
+
+def _local(table: Table) -> str:
+    return "shared memory" if table.nvidia else "LDS"
+
+
+# Waste inside a unit that is full, or that everybody waits for.
+
+
+def _host_memory(table: Table) -> Found | None:
+    host = table.share("host_accesses")
+    if host < 0.1 or _most(table) >= FULL:
+        return None
+    return Found(
+        "host-memory",
+        1 - _most(table),
+        _saved(table, {}),
+        "proven",
+        f"{format_share(host)} of what it asks L2 for lies in the host's memory",
+        ("every such access crosses the link to the host, which is tens of times slower than device memory", *_busiest(table)),
+    )
+
+
+def _contended_atomics(table: Table) -> Found | None:
+    hottest, mean = table.share("hottest_atomics"), table.busy("atomics")
+    if hottest < 0.25 or hottest < 8 * mean:
+        return None
+    share = max(hottest, 1 - _most_but(table, ("atomics", "l2")) if _most(table) < FULL else hottest)
+    return Found(
+        "contended-atomics",
+        share,
+        _saved(table, {"atomics": 0.0, "l2": 0.0, "memory": 0.0}),
+        _certain(hottest),
+        f"one part of L2 is busy with atomics {format_share(hottest)} of the time, all together {format_share(mean)}: "
+        "its atomics meet at few addresses",
+        (*_waited(table, "wait_drain", "wait_memory", "wait_local"), *_busiest(table)),
+        ("atomics", "l2"),
+    )
+
+
+def _many_atomics(table: Table) -> Found | None:
+    atomics = table.share("atomic_accesses")
+    waits = table.share("wait_drain") + table.share("wait_memory") + table.share("wait_local") if table.nvidia else table.share("wait_share")
+    if atomics < 0.3 or waits < 0.5 or _contended_atomics(table) is not None:
+        return None
+    return Found(
+        "many-atomics",
+        min(1.0, waits),
+        _saved(table, {"atomics": 0.0, "l2": 0.0, "memory": 0.0, "l1": 0.0, "lds": 0.0}),
+        "likely",
+        f"{format_share(atomics)} of its accesses to global memory are atomics",
+        (*_waited(table, "wait_drain", "wait_local", "wait_memory"), *_busiest(table)),
+        ("atomics", "l2", "memory"),
+    )
+
+
+def _local_atomics(table: Table) -> Found | None:
+    atomics = table.share("local_atomics")
+    busy = max(table.busy("lds"), table.share("wait_local") + table.share("wait_local_queue"))
+    if atomics < 0.01 or busy < FULL or table.share("wait_local") < 0.3:
+        return None
+    return Found(
+        "contended-local-atomics",
+        busy,
+        None,
+        "likely",
+        f"{format_share(atomics)} of its instructions are atomics in {_local(table)}, and {_wave(table)}s wait "
+        f"{format_share(table.share('wait_local'))} of their time for it",
+        (*_says_busy(table, "lds"), *_busiest(table)),
+        ("lds", "loads", "issue", "l1"),
+    )
+
+
+def _private_memory(table: Table) -> Found | None:
+    local = table.share("local_accesses")
+    busy = max(map(table.busy, _MOVING))
+    waits = table.share("wait_memory") + table.share("wait_memory_queue")
+    if local < 0.2 or max(busy, waits) < 0.5:
+        return None
+    spills = table.value("spill_instructions")
+    cause = "scratch" if spills is None else "spills" if spills >= 0.5 else "private-array"
+    which = {
+        "spills": "spilled registers",
+        "private-array": "arrays that each lane keeps for itself and indexes at run time",
+        "scratch": "the private memory of a lane: spilled registers, or arrays that are indexed at run time",
+    }[cause]
+    relieved = dict.fromkeys(_MOVING, (1 - local) / 2) | dict.fromkeys(_ARITHMETIC, 1 - 0.6 * local)
+    return Found(
+        cause,
+        local * max(busy, min(1.0, waits)),
+        _saved(table, relieved),
+        "proven" if local >= 0.5 else "likely",
+        f"{format_share(local)} of its memory instructions go to {which}",
+        (*_waited(table, "wait_memory", "wait_memory_queue"), *_busiest(table)),
+        _MOVING,
+    )
+
+
+def _bank_conflicts(table: Table) -> Found | None:
+    conflicts = table.share("conflict_share")
+    of_unit = table.share("lds_of_l1", 1.0)
+    lost = table.busy("lds") * of_unit * conflicts
+    if conflicts < 0.2 or lost < 0.1:
+        return None
+    ways = f", {1 / (1 - conflicts):.0f} cycles for what one would do" if conflicts < 0.99 else ""
+    return Found(
+        "bank-conflicts",
+        lost,
+        min(lost, _saved(table, {"lds": 1 - of_unit * conflicts})),
+        "proven" if table.busy("lds") >= FULL else "likely",
+        f"{format_share(conflicts)} of the cycles of {_local(table)} are bank conflicts{ways}",
+        (_says(table, "lds"), *_waited(table, "wait_local_queue", "wait_local", "lds_wait_share")),
+        ("lds",) if lost >= 0.3 else (),
+    )
+
+
+def _used(table: Table) -> float | None:
+    """Return the share of the bytes that global accesses touch which lanes asked for."""
+    loads, stores = table.value("used_load_bytes"), table.value("used_store_bytes")
+    if loads is None and stores is None:
+        reads = table.value("l2_reads_per_load")
+        return None if reads is None or reads <= 8 else 8 / reads
+    of_loads = table.share("load_share", 1.0 if not stores else 0.0 if not loads else 0.5)
+    return (loads or 0.0) * of_loads + (stores or 0.0) * (1 - of_loads)
+
+
+def _uncoalesced(table: Table) -> Found | None:
+    used = _used(table)
+    unit = _fullest(table, ("memory", "l2", "lds", "l1"))
+    busy = table.busy(unit)
+    if used is None or used > 0.5 or busy < NEVER or busy < 0.9 * _most(table):
+        return None
+    if unit == "lds" and table.share("lds_of_l1") > 0.5:
+        return None  # the same unit, busy with shared memory
+    relieved = {
+        "lds": used,
+        "l1": used,
+        "l2": used if table.nvidia else 1.0,
+        "memory": max(used, table.share("used_memory_bytes", used)),
+        "loads": 1.0,
+    }
+    reads = table.value("l2_reads_per_load")
+    how = (
+        f"{reads:.0f} lines for each load instruction, 8 would do" if reads is not None and not table.nvidia
+        else _which_access(table)
+    )
+    return Found(
+        "uncoalesced",
+        busy * (1 - used),
+        _saved(table, relieved),
+        "proven" if busy >= FULL else "likely",
+        f"its lanes use {format_share(used)} of the bytes that they fetch and touch: {table.title(unit)} is busy "
+        f"{format_share(busy)} of the time",
+        (how, *_waited(table, "wait_memory", "wait_memory_queue", "wait_drain"), *_busiest(table)),
+        _MOVING,
+    )
+
+
+def _which_access(table: Table) -> str:
+    loads, stores = table.value("used_load_bytes"), table.value("used_store_bytes")
+    parts = [
+        f"{what} use {share * 32:.0f} of the 32 bytes of a sector"
+        for what, share in (("loads", loads), ("stores", stores))
+        if share
+    ]
+    return " and ".join(parts)
+
+
+def _accidental_f64(table: Table) -> Found | None:
+    """Find f64 arithmetic in a program whose data is narrower."""
+    f64, converts = table.value("f64_instructions"), table.share("conversion_instructions")
+    unit = _fullest(table, ("f64", "special", "vector"))
+    busy = table.busy(unit)
+    if busy < FULL:
+        return None
+    if f64 is None:  # NVIDIA without counts by type: the pipes tell
+        if table.busy("f64") < 0.05 or table.busy("special") < 0.3:
+            return None
+        certainty: Certainty = "likely"
+        evidence = ["the pipe of special functions and conversions is busy beside that of f64: values are converted there and back"]
+    else:
+        narrow_data = table.value("wide_accesses") == 0.0
+        if f64 < 0.02 or not (narrow_data or converts >= 0.2 * f64):
+            return None
+        certainty = "proven" if narrow_data else "likely"
+        evidence = [f"{format_share(f64)} of its instructions compute in f64, {format_share(converts)} convert between types"]
+        if narrow_data:
+            evidence.append("no lane reads or writes 8 bytes at once: its data is not f64")
+    left = max(0.05, 1 - (f64 or 0.0) - converts)
+    return Found(
+        "accidental-f64",
+        busy,
+        _saved(table, {"f64": 0.0, "special": 0.0, "issue": left, "vector": left, "f32": left}),
+        certainty,
+        f"it computes in f64 though its data is narrower: {table.title(unit)} is busy {format_share(busy)} of the time",
+        (*evidence, *_waited(table, "wait_local_queue", "wait_pipe")),
+        ("f64", "special", "issue", "vector", "f32"),
+    )
+
+
+def _few_lanes(table: Table) -> Found | None:
+    """Find instructions that most lanes sit out: the waves diverge, or the workgroup does not fill them."""
+    lanes = table.value("active_lanes")
+    unit = _fullest(table, _ARITHMETIC)
+    if lanes is None or lanes > 0.6 or table.busy(unit) < FULL:
+        return None
+    relieved = dict.fromkeys((*_ARITHMETIC, "loads", "address", "branch", "scalar"), lanes)
+    items, wave = table.value("workgroup_items"), _WAVE[table.nvidia]
+    of_size = items / (wave * -(-items // wave)) if items else 1.0
+    by_size = of_size < 0.8 and abs(of_size - lanes) < 0.1
+    busy = table.busy(unit)
+    title = (
+        f"workgroups of {items:.0f} leave {format_share(1 - of_size)} of the lanes of their {_wave(table)}s empty"
+        if by_size
+        else f"{lanes * wave:.1f} of {wave} lanes work in an instruction: the lanes of a {_wave(table)} take different ways"
+    )
+    return Found(
+        "workgroup-size" if by_size else "divergence",
+        busy * (1 - lanes),
+        _saved(table, relieved, 0.0 if not by_size else of_size * 0.95),
+        _certain(busy),
+        title,
+        (_says(table, unit),),
+        _ARITHMETIC,
+    )
+
+
+def _integers(table: Table) -> Found | None:
+    integers = table.value("integer_instructions")
+    unit = _fullest(table, ("issue", "vector", "integer", "special"))
+    busy = table.busy(unit)
+    if busy < FULL or table.share("f64_instructions") >= 0.02:
+        return None
+    if integers is None:
+        if not (table.nvidia and table.busy("integer") >= 0.4 and table.busy("special") >= 0.3):
+            return None
+        divides, certainty = True, "hint"
+    else:
+        if integers < 0.45 or integers < 2 * table.share("f32_instructions") + 2 * table.share("f16_instructions"):
+            return None
+        divides = max(table.busy("special"), table.share("special_instructions")) >= 0.02
+        certainty = _certain(busy)
+    share = f"{format_share(integers)} of its instructions are" if integers is not None else "most of its instructions seem to be"
+    what = "integer arithmetic with conversions and reciprocals, as divisions are made of" if divides else "integer arithmetic"
+    return Found(
+        "integer-division" if divides else "integer-arithmetic",
+        busy,
+        _saved(table, dict.fromkeys(_ARITHMETIC, 1 - (integers or 0.5))),
+        certainty,  # type: ignore[arg-type]
+        f"{share} {what}: {table.title(unit)} is busy {format_share(busy)} of the time",
+        _busiest(table),
+        _ARITHMETIC,
+    )
+
+
+def _special(table: Table) -> Found | None:
+    """Find special functions, or conversions, that fill their pipe."""
+    if table.nvidia:
+        busy, conversions = table.busy("special"), table.share("conversions_of_special")
+        if busy < FULL or table.busy("f64") >= 0.05:
+            return None
+        converts = conversions >= 0.5
+        told = table.value("conversions_of_special") is not None
+        left = {"special": 0.1, "issue": 1 - (table.share("conversion_instructions") if converts else 0.0)}
+        unit = "special"
+    else:
+        unit, busy = "vector", table.busy("vector")
+        taken, converted = table.share("special_instructions"), table.share("conversion_instructions")
+        if busy < FULL or max(taken, converted) < 0.3:
+            return None
+        converts, told = converted > taken, True
+        left = {"vector": 1 - max(taken, converted), "issue": 1.0}
+    name = "conversions between types" if converts else "special functions (exp, sin, sqrt, reciprocal)"
+    if not told:
+        name += " or conversions"
+    return Found(
+        "conversions" if converts else "special-functions",
+        busy if table.nvidia else busy * max(table.share("special_instructions"), table.share("conversion_instructions")),
+        _saved(table, left),
+        _certain(busy),
+        f"{name} fill {table.title(unit)}: {format_share(busy)} of the time" if table.nvidia
+        else f"{name} take {format_share(max(table.share('special_instructions'), table.share('conversion_instructions')))} of the time of the vector units",
+        (*_waited(table, "wait_local_queue", "wait_local"), *_busiest(table)),
+        ("special",) if table.nvidia else ("vector", "issue"),
+    )
+
+
+def _constants(table: Table) -> Found | None:
+    busy = min(table.busy("address"), table.busy("constants"))
+    if busy < FULL or table.busy("lds") >= FULL:
+        return None
+    return Found(
+        "constant-cache",
+        busy,
+        _saved(table, {"address": 0.0, "constants": 0.0}),
+        _certain(busy),
+        f"its lanes read different constants, one after another: {table.title('constants')} is busy {format_share(busy)} of the time",
+        _waited(table, "wait_local_queue"),
+        ("address", "constants"),
+    )
+
+
+def _barriers(table: Table) -> Found | None:
+    waits = table.share("wait_barrier")
+    if waits < 0.3 or table.busy("memory") >= FULL:
+        return None
+    untouched = ("f32", "integer", "f64", "matrix", "memory", "l2", "vector", "special")
+    left = max(map(table.busy, untouched))
+    return Found(
+        "barriers",
+        max(waits, table.busy("address")),
+        1 - left,
+        "proven" if waits >= 0.4 else "likely",
+        f"its {_wave(table)}s wait {format_share(waits)} of their time at barriers",
+        _busiest(table),
+        ("address", "lds", "loads", "issue"),
+    )
+
+
+def _products_without_matrix_units(table: Table) -> Found | None:
+    """Find a product that is computed by the vector units."""
+    multiplies = table.share("f32_instructions") + table.share("f16_instructions")
+    unit = _fullest(table, ("f32", "vector", "issue", "lds", "loads"))
+    named = bool(_PRODUCT.search(short_name(table.kernel))) or family(table.kernel).name in ("gemm", "attention", "convolution")
+    if "matrix" not in table.units or table.busy("matrix") >= 0.02 or table.busy(unit) < 0.5:
+        return None
+    fed = max(table.busy("lds"), table.busy("loads")) >= 0.4  # each multiply-add reads its numbers from a tile
+    if multiplies < 0.3 and (multiplies or not named) or not (named or fed):
+        return None
+    converts = table.share("conversion_instructions") >= 0.05
+    return Found(
+        "matrix-units-unused",
+        table.busy(unit),
+        1 - max(table.busy("memory"), table.busy("l2"), 0.05),
+        "likely" if named else "hint",
+        f"it multiplies without {table.title('matrix')}: {table.title(unit)} is busy {format_share(table.busy(unit))} of the time",
+        (
+            *((f"{format_share(multiplies)} of its instructions are multiply-adds of single numbers",) if multiplies else ()),
+            *(("its data is converted first",) if converts else ()),
+            *_busiest(table),
+        ),
+        (*_ARITHMETIC, "lds", "loads", "l1") if named else (),
+    )
+
+
+_WASTE: tuple[Callable[[Table], Found | None], ...] = (
+    _host_memory,
+    _contended_atomics,
+    _many_atomics,
+    _local_atomics,
+    _private_memory,
+    _bank_conflicts,
+    _uncoalesced,
+    _accidental_f64,
+    _few_lanes,
+    _integers,
+    _special,
+    _constants,
+    _barriers,
+    _products_without_matrix_units,
+)
+
+
+# Units full of useful work.
+
+
+def _roofs(table: Table, explained: set[str]) -> Iterator[Found]:
+    """Yield the units that are full of useful work: nothing is wasted in them."""
+    for unit in table.units:
+        busy = table.busy(unit)
+        if unit in explained or busy < FULL or unit in _SHADOWS and _has_pipe(table, busy):
+            continue
+        cause = _roof_of(table, unit)
+        yield Found(
+            cause,
+            busy,
+            _to_roof(table, unit, busy),
+            _certain(busy),
+            f"{table.units[unit].title} {'is full' if busy >= SURE else 'is busy'}: {format_share(busy)} of the time",
+            (*_use(table, unit), *_busiest(table)),
+            (unit,),
+        )
+
+
+_SHADOWS = ("issue", "loads", "address")  # full because another unit is
+
+
+def _has_pipe(table: Table, busy: float) -> bool:
+    """Return whether a pipe is about as full as a unit that only feeds it."""
+    return max(map(table.busy, ("vector", "f32", "integer", "f64", "special", "matrix", "lds"))) >= busy - 0.2
+
+
+def _roof_of(table: Table, unit: str) -> str:
+    if unit == "f32":
+        return "f16-arithmetic" if table.share("f16_instructions") > table.share("f32_instructions") else "f32-arithmetic"
+    if unit == "lds":
+        return "lds-bandwidth" if table.share("lds_of_l1", 1.0) >= 0.5 else "l1-bandwidth"
+    return {
+        "issue": "issue",
+        "vector": "f64-arithmetic" if table.share("f64_instructions") >= 0.3 else "vector-arithmetic",
+        "integer": "integer-arithmetic",
+        "f64": "f64-arithmetic",
+        "special": "special-functions",
+        "address": "barriers",
+        "constants": "constant-cache",
+        "matrix": "matrix-units",
+        "scalar": "scalar-unit",
+        "branch": "branches",
+        "loads": "lds-bandwidth",
+        "l1": "l1-bandwidth",
+        "l2": "l2-bandwidth",
+        "memory": "memory-bandwidth",
+        "atomics": "many-atomics",
+    }[unit]
+
+
+def _to_roof(table: Table, unit: str, busy: float) -> float:
+    """Return what is saved where the unit gives all that it can; more only with less work."""
+    if unit in ("lds", "loads", "l1"):  # tiles in registers ask for less of the same
+        return _saved(table, {"lds": 0.0, "loads": 0.0, "l1": 0.0})
+    most = _ACHIEVABLE if unit == "memory" else 1.0
+    return max(0.0, 1 - busy / most) if busy < SURE else 0.0
+
+
+def _use(table: Table, unit: str) -> Iterator[str]:
+    useful = table.units[unit].useful
+    if useful is not None and useful.value is not None and unit in ("memory", "l2", "lds"):
+        yield f"{format_share(min(1.0, float(useful.value)))} of its work is useful"
+
+
+# A GPU that is not filled.
+
+
+def _unfilled(table: Table) -> Found | None:
+    """Find compute units without work: the grid is too small for the GPU, or its last workgroups run alone."""
+    filled, waves = table.value("filled"), table.value("waves_of_grid")
+    if filled is None or filled >= 0.8:
+        return None
+    small = waves is not None and waves < 1
+    occupancy = table.share("achieved_occupancy", 1.0)
+    left = filled * max(occupancy, 0.02) if small else filled
+    saves = max(0.0, 1 - max(_most(table) if small else _most(table) / max(filled, 0.01) * filled, left if small else 0.0))
+    waves_say = (f"the grid has {waves:.2g} times the workgroups that fit at once",) if waves is not None else ()
+    return Found(
+        "grid-too-small" if small else "tail",
+        1 - filled,
+        saves,
+        "proven" if filled < 0.6 else "likely",
+        f"compute units have work {format_share(filled)} of the time",
+        (*waves_say, *_busiest(table)),
+    )
+
+
+def _resources(table: Table) -> Found | None:
+    """Find what keeps waves few where the grid has enough of them."""
+    occupancy = table.value("achieved_occupancy")
+    if occupancy is None or occupancy > 0.25 or _most(table) >= FULL or table.share("waves_of_grid", 2.0) < 1:
+        return None
+    limits = {  # of equal ones the first: what a kernel does not use limits it no more than the slots do
+        "slots": table.value("fits_by_slots"),
+        "workgroup": table.value("fits_by_workgroup"),
+        "registers": table.value("fits_by_registers"),
+        "local memory": table.value("fits_by_local_memory"),
+    }
+    known = {name: value for name, value in limits.items() if value is not None}
+    if table.share("registers_keep_out") >= 0.2:
+        first = "registers"
+    elif table.share("lds_keeps_out") >= 0.2:
+        first = "local memory"
+    elif known:
+        first = min(known, key=lambda name: known[name])
+    else:
+        return None
+    cause, why = {
+        "registers": ("occupancy-registers", "registers leave room for no more"),
+        "local memory": ("occupancy-local-memory", f"{_local(table)} leaves room for no more"),
+        "workgroup": ("few-waves", "they end about as fast as they start"),
+        "slots": ("small-workgroups", f"workgroups are small, and a compute unit holds only {known.get('slots', 0):.0f}"),
+    }[first]
+    return Found(
+        cause,
+        max(1 - occupancy - _most(table), 0.1),
+        max(0.0, 1 - max(_most(table), occupancy * 0.9)),
+        "proven" if table.share("wait_memory") + table.share("wait_share") >= 0.4 else "likely",
+        f"{format_share(occupancy)} of the places for {_wave(table)}s are taken: {why}",
+        (*_waited(table, "wait_memory", "wait_share"), *_busiest(table)),
+    )
+
+
+_PARALLELISM: tuple[Callable[[Table], Found | None], ...] = (_unfilled, _resources)
+
+
+# Waves that wait where no unit is full.
+
+
+def _waits(table: Table, explained: set[str]) -> Iterator[Found]:
+    """Yield what waves wait for, and what makes them wait."""
+    memory = table.share("wait_memory") + table.share("wait_memory_queue")
+    yield from filter(None, (_narrow(table, memory), _fetch(table), _dependent(table)))
+    if not table.nvidia:
+        memory = table.share("wait_share")
+    if memory >= (0.5 if table.nvidia else FULL) and not ("memory" in explained and _most(table) >= 0.5):
+        yield _latency(table, memory)
+    local = table.share("wait_local") + table.share("wait_local_queue") + table.share("lds_wait_share")
+    if local >= 0.4 and "atomics" not in explained:
+        yield Found(
+            "local-latency",
+            local,
+            max(0.0, 1 - _most(table)),
+            "likely",
+            f"its {_wave(table)}s wait {format_share(local)} of their time for {_local(table)} or special functions",
+            _busiest(table),
+        )
+    unit = max(table.units, key=table.busy, default="")
+    if unit and unit not in explained and _most(table) >= NEVER:
+        yield _fullest_unit(table, unit)
+
+
+def _fullest_unit(table: Table, unit: str) -> Found:
+    busy = table.busy(unit)
+    return Found(
+        _roof_of(table, unit),
+        busy,
+        max(0.0, 1 - busy / _ACHIEVABLE),
+        "likely" if busy >= 0.5 else "hint",
+        f"{table.units[unit].title} is the fullest unit: busy {format_share(busy)} of the time",
+        (*_use(table, unit), *_busiest(table)),
+    )
+
+
+def _narrow(table: Table, memory: float) -> Found | None:
+    narrow, sectors = table.value("narrow_accesses"), table.value("sectors_per_load")
+    if memory < 0.5 or table.busy("memory") >= FULL:
+        return None
+    if narrow is None and sectors is not None and sectors <= 2 and table.share("used_load_bytes") >= 0.9:
+        how = f"a load instruction of a {_wave(table)} asks for {sectors * 32:.0f} bytes, where 128 to 512 would be one as well"
+    elif narrow is not None and narrow >= 0.5:
+        how = f"{format_share(narrow)} of its memory instructions move one or two bytes a lane"
+    else:
+        return None
+    per_instruction = dict.fromkeys((*_ARITHMETIC, "address", "loads", "l1"), 0.2)
+    return Found(
+        "narrow-accesses",
+        max(memory, 1 - _most(table)),
+        _saved(table, {**per_instruction, "lds": 0.3, "l2": 0.5}),
+        "likely" if narrow is None or narrow < 0.8 else "proven",
+        how,
+        (*_waited(table, "wait_memory"), *_busiest(table)),
+    )
+
+
+def _fetch(table: Table) -> Found | None:
+    fetch = table.share("wait_instruction")
+    if fetch < 0.15:
+        return None
+    return Found(
+        "instruction-fetch",
+        max(fetch, FULL) if fetch >= 0.3 else fetch,
+        fetch,
+        "likely",
+        f"its {_wave(table)}s wait {format_share(fetch)} of their time for instructions to be fetched",
+        _busiest(table),
+    )
+
+
+def _dependent(table: Table) -> Found | None:
+    result = table.share("wait_result")
+    if result < 0.4 or table.share("wait_instruction") >= 0.3:
+        return None
+    return Found(
+        "dependent-arithmetic",
+        result,
+        max(0.0, 1 - max(_most(table), 0.05)),
+        "proven" if result >= FULL else "likely",
+        f"its {_wave(table)}s wait {format_share(result)} of their time for the result of the instruction before",
+        _busiest(table),
+    )
+
+
+def _latency(table: Table, waits: float) -> Found:
+    """Say that waves wait for memory; that no unit is full only where the units were counted."""
+    knows = {"memory", "issue" if table.nvidia else "vector"} <= table.units.keys()
+    what = "for memory" if table.nvidia else "for something, most often memory"
+    return Found(
+        "memory-latency",
+        waits * (1 - _most(table)),
+        max(0.0, 1 - max(_most(table), 0.02)) if knows else None,
+        "likely" if knows else "hint",
+        f"its {_wave(table)}s wait {format_share(waits)} of their time {what}" + (", and no unit is full" if knows else ""),
+        (*_occupied(table), *_busiest(table)),
+    )
+
+
+def _occupied(table: Table) -> Iterator[str]:
+    occupancy = table.value("achieved_occupancy")
+    if occupancy is not None:
+        yield f"{format_share(occupancy)} of the places for {_wave(table)}s are taken"
+
+
+# Words.
+
+
+def _most_but(table: Table, left_out: tuple[str, ...]) -> float:
+    return max((table.busy(unit) for unit in table.units if unit not in left_out), default=0.0)
+
+
+def _busiest(table: Table) -> tuple[str, ...]:
+    """Return a sentence on the fullest units."""
+    ordered = sorted(table.units, key=lambda unit: -table.busy(unit))[:3]
+    listed = [f"{table.units[unit].title} {format_share(table.busy(unit))}" for unit in ordered if table.busy(unit) >= 0.01]
+    return (f"fullest units: {', '.join(listed)}",) if listed else ()
+
+
+def _says_busy(table: Table, unit: str) -> tuple[str, ...]:
+    return (_says(table, unit),) if unit in table.units else ()
+
+
+_WAITS = {
+    "wait_memory": "for memory",
+    "wait_memory_queue": "for room in the queue to memory",
+    "wait_local": "for local memory, special functions or conversions",
+    "wait_local_queue": "for room in the queue to local memory and special functions",
+    "wait_drain": "for stores and atomics when they end",
+    "wait_pipe": "for a pipe of arithmetic",
+    "wait_share": "for anything",
+    "lds_wait_share": "for LDS",
+}
+
+
+def _waited(table: Table, *names: str) -> tuple[str, ...]:
+    """Return a sentence on what waves wait for, of these."""
+    known = [(table.share(name), _WAITS[name]) for name in names if table.share(name) >= 0.1]
+    if not known:
+        return ()
+    listed = ", ".join(f"{format_share(share)} {what}" for share, what in sorted(known, reverse=True))
+    return (f"{_wave(table)}s wait {listed}",)
+
+
+def too_short(mean_ns: float) -> str:
+    """Return why a kernel is too short to be judged by shares of units."""
+    return f"a dispatch takes {format_ns(mean_ns)}: starting and ending it weigh as much as its work"
