@@ -42,15 +42,19 @@ def with_own_code(trace: Trace, folder: Path, record: CollectionRecord) -> Trace
     if record.rank or wanted is None or trace.has("code"):
         return trace
     variables = {**os.environ, **(record.passes[0].environment if record.passes else {})}
-    sources = islice(_own_sources(trace, record, variables), _MOST_FILES)
-    code = survey(sources, wanted, limit_s=LIMIT_S, demangle=demangle)
-    code = DeviceCode(kernels=code.kernels, notices=_worth_saying(code.notices))
-    if not code.kernels:
+    try:
+        sources = islice(_own_sources(trace, record, variables), _MOST_FILES)
+        found = survey(sources, wanted, limit_s=LIMIT_S, demangle=demangle)
+        if not found.kernels:
+            return trace
+        code = DeviceCode(kernels=found.kernels, notices=_worth_saying(found.notices))
+        whole = joined(trace, code)
+    except RocmPerfError:  # code that cannot be read takes nothing from the recording
         return trace
     with suppress(RocmPerfError):  # a full disk: the analysis of now has it all the same
         text = encode_json(code)
         write_whole(folder / FILE_NAME, lambda draft: draft.write_bytes(text + b"\n"), overwrite=True)
-    return joined(trace, code)
+    return whole
 
 
 def with_code(trace: Trace, paths: Sequence[Path]) -> tuple[Trace, tuple[str, ...]]:
