@@ -25,7 +25,7 @@ _KERNEL = ["gpu", "kernel"]
 
 def launch_evidence(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[Evidence]]:
     """Evidence by kernel: empty_units, short and occupancy_limit, where grids, times and registers were recorded."""
-    frame = _dispatches(trace, known)
+    frame = launches(trace, known)
     by_kernel: dict[Key, list[Evidence]] = {}
     for row in _grids(frame, known).iter_rows(named=True):
         by_kernel.setdefault((row["gpu"], row["kernel"]), []).append(_grid(row))
@@ -38,12 +38,17 @@ def launch_evidence(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[E
     return by_kernel
 
 
-def _dispatches(trace: Trace, known: tuple[Device, ...]) -> pl.DataFrame:
+def launches(trace: Trace, known: tuple[Device, ...]) -> pl.DataFrame:
+    """Return the dispatches of the shown pass with gpu, workgroups, workgroup_size and duration_ns (null without)."""
+    return with_geometry(dispatches_by_kernel(trace).filter(pl.col("pass_id") == shown_pass(trace)), known)
+
+
+def with_geometry(dispatches: pl.DataFrame, known: tuple[Device, ...]) -> pl.DataFrame:
+    """Add gpu, workgroups, workgroup_size and duration_ns to dispatches."""
     groups = [(pl.col(f"grid_{axis}") / pl.col(f"workgroup_{axis}")).ceil() for axis in "xyz"]
     size = pl.col("workgroup_x") * pl.col("workgroup_y") * pl.col("workgroup_z")
     length = pl.col("end_ns") - pl.col("start_ns")
-    shown = dispatches_by_kernel(trace).filter(pl.col("pass_id") == shown_pass(trace))
-    return on_device(shown, known).with_columns(
+    return on_device(dispatches, known).with_columns(
         (groups[0] * groups[1] * groups[2]).alias("workgroups"),
         size.alias("workgroup_size"),
         pl.when(length > 0).then(length).alias("duration_ns"),
@@ -112,10 +117,19 @@ def _commonest(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _fits(row: Mapping[str, Any], device: Device) -> Evidence | None:
+    limits = fitting(row, device)
+    if limits is None or device.gpu is None:
+        return None
+    room = limits.workgroups_per_cu * device.gpu.compute_units
+    return occupancy_evidence(limits, row["workgroups"] is not None and row["workgroups"] <= room)
+
+
+def fitting(row: Mapping[str, Any], device: Device) -> Occupancy | None:
+    """Return how many waves of a dispatch fit a compute unit, by its registers, LDS and workgroup size."""
     if device.gpu is None or not row["workgroup_size"]:
         return None
     try:
-        limits = occupancy(
+        return occupancy(
             device.gpu,
             Resources(
                 vgprs=row["vgprs"],
@@ -128,8 +142,6 @@ def _fits(row: Mapping[str, Any], device: Device) -> Evidence | None:
         )
     except UsageError:  # the recorded numbers fit no dispatch of this GPU
         return None
-    room = limits.workgroups_per_cu * device.gpu.compute_units
-    return occupancy_evidence(limits, row["workgroups"] is not None and row["workgroups"] <= room)
 
 
 def occupancy_evidence(limits: Occupancy, all_at_once: bool) -> Evidence:

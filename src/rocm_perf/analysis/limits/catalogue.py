@@ -19,6 +19,8 @@ from rocm_perf.once import once
 Owner = Literal["native", "triton", "torch", "jax", "library"]
 _TORCH = ("PyTorch", "inductor")
 _TRITON = ("Triton", "inductor")
+# Layers that make kernels of the program's own expressions and loops.
+_PROGRAM = ("CuPy", "Julia", "Kokkos", "RAJA", "OpenMP offloading")
 
 
 class CauseText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,4 +59,8 @@ def owners(kernel: str) -> tuple[Owner, ...]:
         return ("triton", "torch") if library == "Triton" else ("torch", "triton")
     if library in _TORCH:
         return ("torch",)
+    if library == "XLA":
+        return ("jax",)
+    if library in _PROGRAM:
+        return ()
     return ("library",) if library else ()

@@ -59,3 +59,14 @@ class KernelLimits(msgspec.Struct, frozen=True):
     readings: tuple[Reading, ...] = ()
     causes: tuple[Cause, ...] = ()
     missing: str = ""
+
+
+class GroupCause(msgspec.Struct, frozen=True):
+    """A cause of several kernels together, such as a chain that one kernel could replace. The share and the gain of the
+    cause are those of `total_ns`, the time of the dispatches that it is about."""
+
+    kernels: tuple[str, ...]  # in the order in which they run
+    gpu: int  # place in Roofline.gpus
+    total_ns: int
+    calls: int
+    cause: Cause

@@ -22,7 +22,7 @@ _SUM = re.compile(r"^_finalize_matmul|moe::dev::finalize")
 _CONVERSION = re.compile(r"quantize_with_block_size")
 
 
-class _Stage(msgspec.Struct, frozen=True):
+class Stage(msgspec.Struct, frozen=True):
     """[rows, depth] x [experts, depth, columns], and the bytes of what goes in and comes out beside the weights."""
 
     product: Product
@@ -62,6 +62,14 @@ def _forward(call: Call) -> Counted:
     return _counted(stages, output_bytes=hidden.elements * element_bytes(hidden))
 
 
+def stage_of(kernel: str, call: Call) -> Stage | None:
+    """Return the product of a call that a kernel computes; None where its sizes are not known."""
+    try:
+        return next((stage for stage in _stages(call) if stage.product.kernel == kernel), None)
+    except (NoFormulaError, NotRecordedError):
+        return None
+
+
 def _missing(reason: str) -> Counted:
     text = "2 * tokens * experts of a token * sizes"
     return Counted(None, text, on_matrix=True, flops_missing=reason, bytes_missing=reason)
@@ -80,21 +88,21 @@ def launched(kernel: str, call: Call) -> Counted:
     return _counted(own, moved=own[0].moved)
 
 
-def _added_up(call: Call, down: _Stage) -> Counted:
+def _added_up(call: Call, down: Stage) -> Counted:
     """The results of the experts of each token become one."""
     elements = down.rows * down.columns
     moved = down.product.out.size(elements + call.tensor("hidden").elements)
     return Counted(elements, f"1 * {elements} elements: add", touched_bytes=moved, touched="results added up")
 
 
-def _converted(call: Call, up: _Stage) -> Counted:
+def _converted(call: Call, up: Stage) -> Counted:
     """Tokens become what the first product multiplies."""
     elements = call.tensor("hidden").elements
     moved = elements * element_bytes(call.tensor("hidden")) + up.product.data.size(elements)
     return Counted(0, "0: converts", touched_bytes=moved, touched="tokens converted")
 
 
-def _counted(stages: tuple[_Stage, ...], *, output_bytes: int = 0, moved: int = 0) -> Counted:
+def _counted(stages: tuple[Stage, ...], *, output_bytes: int = 0, moved: int = 0) -> Counted:
     product = stages[0].product
     return Counted(
         sum(stage.flops for stage in stages),
@@ -109,7 +117,7 @@ def _counted(stages: tuple[_Stage, ...], *, output_bytes: int = 0, moved: int = 
     )
 
 
-def _stages(call: Call) -> tuple[_Stage, _Stage]:
+def _stages(call: Call) -> tuple[Stage, Stage]:
     """Up to the inner width, and down from it."""
     up, down = _products(call.routed.launches if call.routed else ())
     tokens, hidden = call.tensor("hidden", 2).shape
@@ -122,8 +130,8 @@ def _stages(call: Call) -> tuple[_Stage, _Stage]:
     ups = up.data.size(tokens * hidden) + up.out.size(rows * inner)
     downs = down.data.size(rows * inner) + down.out.size(rows * hidden)
     return (
-        _Stage(up, rows, chosen, hidden, columns, ups),
-        _Stage(down, rows, chosen, inner, hidden, downs),
+        Stage(up, rows, chosen, hidden, columns, ups),
+        Stage(down, rows, chosen, inner, hidden, downs),
     )
 
 
