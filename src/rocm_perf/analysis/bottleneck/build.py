@@ -30,6 +30,7 @@ from rocm_perf.analysis.bottleneck.suspects import defect, suspect
 from rocm_perf.analysis.bottleneck.tables import table_evidence
 from rocm_perf.analysis.kernels.instructions import thread_trace
 from rocm_perf.analysis.kernels.pc_samples import pc_samples
+from rocm_perf.analysis.limits.build import kernel_limits
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.build import Machines, roofline
 from rocm_perf.analysis.roofline.counted import metric_tables
@@ -38,6 +39,7 @@ from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.model.results.bottleneck import Bottleneck, Bottlenecks, Evidence, Label, LabelScore
 from rocm_perf.model.results.instructions import KernelInstructions, KernelSamples
+from rocm_perf.model.results.limits import KernelLimits
 from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.model.trace import Trace
 
@@ -58,6 +60,7 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None, machines: Machines = ()
     tabled = table_evidence(trace)
     traced = {row.kernel: row for row in thread_trace(trace).kernels if row.kernel is not None}
     sampled = {row.kernel: row for row in pc_samples(trace).kernels if row.kernel is not None}
+    limits = kernel_limits(trace, known, points)
     advise = partial(would_tell_more, app=application(trace.run), counters=not no_counters_for(trace))
     rows = []
     for point in points.kernels:
@@ -74,7 +77,8 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None, machines: Machines = ()
                 *_instruments(point.kernel, traced, sampled),
             )
         )
-        rows.append(bottleneck(point.kernel, measured, point, advise(measured, known[point.gpu])))
+        more = advise(measured, known[point.gpu])
+        rows.append(bottleneck(point.kernel, measured, point, more, limits[point.gpu, point.kernel]))
     listed = {point.kernel for point in points.kernels}
     others = {name: None for name in (*traced, *sampled) if name not in listed}
     for name in others:
@@ -123,7 +127,11 @@ def measured_of(sources: Iterable[Iterable[Evidence]]) -> dict[str, Evidence]:
 
 
 def bottleneck(
-    kernel: str, measured: dict[str, Evidence], point: KernelRoofline | None, more: tuple[str, ...] = ()
+    kernel: str,
+    measured: dict[str, Evidence],
+    point: KernelRoofline | None,
+    more: tuple[str, ...] = (),
+    limits: KernelLimits | None = None,
 ) -> Bottleneck:
     """What holds one kernel back, from all that was measured of it. `more`: commands that would measure more."""
     scores = label_scores(measured)
@@ -147,6 +155,7 @@ def bottleneck(
         would_tell_more=more,
         suspect=likely[0] if likely else None,
         because=likely[1] if likely else None,
+        limits=limits or KernelLimits(),
     )
 
 

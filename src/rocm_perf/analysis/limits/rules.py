@@ -16,7 +16,7 @@ from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.limits.table import Table
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.results.limits import Certainty
-from rocm_perf.units import format_ns, format_share
+from rocm_perf.units import format_share
 
 FULL, SURE = 0.6, 0.8  # of the time: from here on a unit is likely the limit, and is the limit
 NEVER = 0.35  # of the time: a unit that is busy less is no limit
@@ -24,7 +24,7 @@ _ACHIEVABLE = 0.93  # of the bandwidth of device memory: the most that was seen 
 _WAVE = {True: 32, False: 64}
 _ARITHMETIC = ("issue", "vector", "f32", "integer", "f64", "special")
 _MOVING = ("memory", "l2", "lds", "l1", "loads")
-_WEIGHTS: Mapping[Certainty, float] = {"proven": 1.0, "likely": 0.85, "hint": 0.5}
+WEIGHTS: Mapping[Certainty, float] = {"proven": 1.0, "likely": 0.85, "hint": 0.5}
 _PRODUCT = re.compile(r"gemm|matmul|mat_?mul|(?<![a-z])mm(?![a-z])|product|(?<![a-z])dot(?![a-z])|conv|attention", re.I)
 
 
@@ -42,7 +42,7 @@ class Found(msgspec.Struct, frozen=True):
     @property
     def weight(self) -> float:
         """Return by what causes are ordered: the time that they explain, and how certain that is."""
-        return self.share * _WEIGHTS[self.certainty]
+        return self.share * WEIGHTS[self.certainty]
 
 
 def causes(table: Table) -> list[Found]:
@@ -417,7 +417,7 @@ def _products_without_matrix_units(table: Table) -> Found | None:
     if "matrix" not in table.units or table.busy("matrix") >= 0.02 or table.busy(unit) < 0.5:
         return None
     fed = max(table.busy("lds"), table.busy("loads")) >= 0.4  # each multiply-add reads its numbers from a tile
-    if multiplies < 0.3 and (multiplies or not named) or not (named or fed):
+    if (multiplies < 0.3 and (multiplies or not named)) or not (named or fed):
         return None
     converts = table.share("conversion_instructions") >= 0.05
     return Found(
@@ -460,7 +460,7 @@ def _roofs(table: Table, explained: set[str]) -> Iterator[Found]:
     """Yield the units that are full of useful work: nothing is wasted in them."""
     for unit in table.units:
         busy = table.busy(unit)
-        if unit in explained or busy < FULL or unit in _SHADOWS and _has_pipe(table, busy):
+        if unit in explained or busy < FULL or (unit in _SHADOWS and _has_pipe(table, busy)):
             continue
         cause = _roof_of(table, unit)
         yield Found(
@@ -726,8 +726,3 @@ def _waited(table: Table, *names: str) -> tuple[str, ...]:
         return ()
     listed = ", ".join(f"{format_share(share)} {what}" for share, what in sorted(known, reverse=True))
     return (f"{_wave(table)}s wait {listed}",)
-
-
-def too_short(mean_ns: float) -> str:
-    """Return why a kernel is too short to be judged by shares of units."""
-    return f"a dispatch takes {format_ns(mean_ns)}: starting and ending it weigh as much as its work"

@@ -19,9 +19,11 @@ from rocm_perf.analysis.verdict.kernels.words import (
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Kind
 from rocm_perf.model.results.bottleneck import Label, Rival
+from rocm_perf.model.results.limits import Cause
 
 LIMITS = 0.35  # of a roof: a kernel further away is limited by something else
 _PLAIN = 0.5
+_NOTHING = 0.02  # of its time: a unit that is full of useful work leaves no more
 _MORE_FIT = 1.5  # times as many waves as run: then it is not what each of them needs that keeps them few
 _OF_THE_LAUNCH: tuple[Label, ...] = ("launch/latency", "occupancy")
 
@@ -37,8 +39,18 @@ class Case(msgspec.Struct, frozen=True):
     instrument: Instrument | None
 
     @property
+    def cause(self) -> Cause | None:
+        """What its table of units shows; nothing where several kernels are told together, or a trace of its
+        instructions or a faster rival says more."""
+        if self.instrument is not None and self.instrument.label or self.rival is not None or self.subject.others:
+            return None
+        return None if self._launched_by_runtime else self.subject.cause
+
+    @property
     def because(self) -> str | None:
         """The name of the measurement that points to the cause, where one alone does."""
+        if self.cause is not None:
+            return None
         if self._launched_by_runtime or self.subject.main is None:
             return "streams"
         return self.subject.main.because if self.subject.label else None
@@ -56,6 +68,8 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def closer(self) -> str:
         """The measurement that says more than the cause's name."""
+        if self.subject.cause is not None:
+            return ""
         if self.label == "occupancy":
             return self._what_limits_waves()
         if self.because in CLOSER:
@@ -82,6 +96,8 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def near(self) -> bool:
         """Whether nothing is left in the kernel itself: it is at its roof, and not for a reason that can be mended."""
+        if self.cause is not None:
+            return self.cause.saves is not None and self.cause.saves < _NOTHING
         mendable = self.moves or self.label not in (None, "compute", "memory bandwidth")
         return self.room is not None and self.room.near and not mendable
 
@@ -95,6 +111,8 @@ class Case(msgspec.Struct, frozen=True):
         """The share of its time that the cause accounts for, at most."""
         if self.instrument is not None and self.instrument.share is not None:
             return self.instrument.share
+        if self.cause is not None:
+            return self.cause.saves
         if self.label == "LDS":
             return self._lost_to_conflicts()
         if self.because == "empty_units":

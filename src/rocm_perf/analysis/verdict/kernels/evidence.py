@@ -64,6 +64,10 @@ def _causes(case: Case) -> Iterator[str]:
         yield _rivalry(case.rival)
     if case.instrument is not None:
         yield from case.instrument.evidence
+    if case.cause is not None:
+        yield from case.cause.evidence
+        if case.cause.is_not:
+            yield f"it is not {case.cause.is_not}"
     yield from _support(case)
 
 
@@ -78,7 +82,7 @@ def _time(case: Case) -> str:
 
 def _roof_leads(case: Case) -> bool:
     """Whether the roof is the cause, and how near it is was counted."""
-    if case.rival is not None or case.instrument is not None or case.room is None:
+    if case.rival is not None or case.instrument is not None or case.room is None or case.cause is not None:
         return False
     return case.label in ROOFS.values() and case.room.counted and case.room.reached >= LIMITS
 
@@ -139,7 +143,7 @@ def _rivalry(rival: Rival) -> str:
 
 def _support(case: Case) -> Iterator[str]:
     """What speaks for the cause; the roof has its own sentence."""
-    if case.label is None or case.instrument is not None:
+    if case.label is None or case.instrument is not None or case.cause is not None:
         return
     roofs = ("compute_share", "memory_share") if case.room else ()
     for name in SUPPORT[case.label]:

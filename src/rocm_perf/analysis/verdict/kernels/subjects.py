@@ -11,11 +11,13 @@ import msgspec
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.element_types import is_f64_product, is_narrow
 from rocm_perf.analysis.bottleneck.nature import streams
+from rocm_perf.analysis.limits.catalogue import catalogue
 from rocm_perf.analysis.time.conversions import is_conversion
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.bottleneck import Bottleneck, Evidence, Label
 from rocm_perf.model.results.kernels import Family
+from rocm_perf.model.results.limits import Cause
 from rocm_perf.model.results.path import KernelOnPath
 from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.model.results.times import Hotspot
@@ -106,8 +108,20 @@ class Subject(msgspec.Struct, frozen=True):
         return next(caused, self.held[0] if self.held else None)
 
     @property
+    def cause(self) -> Cause | None:
+        """The first cause of the table of units, where it is no mere hint and holds for most of its time."""
+        first = next((row.limits.causes[0] for row in self.held if row.limits.causes), None)
+        if first is None or first.certainty == "hint":
+            return None
+        alike = [row for row in self.held if row.limits.causes and row.limits.causes[0].id == first.id]
+        return first if self.is_most(alike) else None
+
+    @property
     def label(self) -> Label | None:
-        """What holds it back: what one plain sign points to, or what is proven, of most of its time."""
+        """What holds it back: what its units show, what one plain sign points to, or what is proven, of most of its
+        time."""
+        if self.cause is not None:
+            return catalogue()[self.cause.id].label
         if self.main is None:
             return "memory bandwidth" if streams(self.spots[0].kernel) else None
         cause = self.main.suspect or self.main.label

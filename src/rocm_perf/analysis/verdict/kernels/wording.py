@@ -7,6 +7,7 @@ from shlex import quote
 from rocm_perf.analysis.basis.counters_refused import counters_refused
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.advice import application
+from rocm_perf.analysis.limits.catalogue import catalogue, owners
 from rocm_perf.analysis.time.conversions import REMEDY as CONVERSION_REMEDY
 from rocm_perf.analysis.time.kernel_family import RUNTIME
 from rocm_perf.analysis.verdict.kernels.case import Case
@@ -40,6 +41,7 @@ from rocm_perf.analysis.verdict.kernels.words import (
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity
+from rocm_perf.model.results.limits import Cause
 from rocm_perf.units import format_count, format_share
 
 _GIVERS = {False: "memory gives", True: "the arithmetic units give"}  # by whether arithmetic is the roof
@@ -77,6 +79,8 @@ def _next_command(case: Case) -> str:
         counters = f"rocm-perf profile --counters full_profile -- {application(case.document.run) or 'APP'}"
         return "" if _no_counters(case.document) else counters
     proven = case.label is not None and case.because is None
+    if case.cause is not None:
+        return f"rocm-perf analyze {quote(case.document.label)} --show kernel:{quote(case.subject.name)}"
     return "" if proven else next(iter(main.would_tell_more), "")
 
 
@@ -104,6 +108,9 @@ def _cause(case: Case) -> str:
     others = case.subject.others
     if case.instrument is not None and case.instrument.label and not others:
         return case.instrument.title
+    if case.cause is not None and not case.moves:
+        probably = "probably " if case.cause.certainty == "likely" and not case.cause.saves else ""
+        return probably + case.cause.title
     if case.near:
         return (NEAR_IN_DOUBLE if case.subject.in_double else NEAR_ROOF).of(others)
     if case.subject.library == RUNTIME:
@@ -146,6 +153,8 @@ def _remedy(case: Case) -> str:
         return RUNTIME_REMEDY
     if case.moves:
         return CONVERSION_REMEDY if case.subject.converts else MOVER_REMEDY
+    if case.cause is not None:
+        return _remedy_of(case, case.cause)
     if case.label is None and case.uncaptured:
         return f"{UNCAPTURED_REMEDY} Or {_count_it(case.document)}"
     limit = case.label or ROOFS.get(case.kind)
@@ -158,6 +167,12 @@ def _remedy(case: Case) -> str:
     if limit is None:
         return _unknown_remedy(case.document)
     return _or_narrower(REMEDIES[limit], case) if limit in ROOFS.values() else REMEDIES[limit]
+
+
+def _remedy_of(case: Case, cause: Cause) -> str:
+    """Return the remedy of a cause: for a library's kernel how to get another one, unless the cause has better advice."""
+    for_callers = any(owner in catalogue()[cause.id].remedy for owner in owners(case.subject.spots[0].kernel))
+    return cause.remedy if for_callers else _another_kernel(case) or cause.remedy
 
 
 def _unknown_remedy(document: Document) -> str:

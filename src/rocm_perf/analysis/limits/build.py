@@ -1,0 +1,66 @@
+"""What limits each kernel: one table of units from all sources, and the causes of all sources in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rocm_perf.analysis.limits.catalogue import catalogue, remedy
+from rocm_perf.analysis.limits.rules import WEIGHTS, Found, causes
+from rocm_perf.analysis.limits.table import counted, table_metrics, unit_table
+from rocm_perf.analysis.roofline.amounts import Key
+from rocm_perf.analysis.roofline.counted import metric_tables
+from rocm_perf.analysis.roofline.devices import Device
+from rocm_perf.model.results.limits import Cause, KernelLimits
+from rocm_perf.model.results.roofline import KernelRoofline, Roofline
+from rocm_perf.model.trace import Trace
+
+SHORT_NS = 10_000  # a shorter dispatch starts and ends as long as it works: shares of its time say little
+_MEASURED = ("counters", "thread trace", "PC samples", "emulation")
+_SUPPOSED = 0.8  # the weight of what shapes, geometry and code tell, beside what was measured
+
+
+def kernel_limits(trace: Trace, known: tuple[Device, ...], points: Roofline) -> dict[Key, KernelLimits]:
+    """Return what limits each kernel that has a place on the roofline."""
+    values = counted(metric_tables(trace, known, table_metrics()), known)
+    limits = {}
+    for point in points.kernels:
+        key = (point.gpu, point.kernel)
+        table = unit_table(point.kernel, values.get(key, {}), point, known[point.gpu].gfx)
+        found = causes(table) if key in values else []
+        limits[key] = KernelLimits(
+            units=tuple(table.units.values()),
+            readings=tuple(table.readings.values()),
+            causes=ordered(_told(one, point) for one in found),
+        )
+    return limits
+
+
+def ordered(told: Iterable[Cause]) -> tuple[Cause, ...]:
+    """Return causes by the time that they explain and how certain that is, each id once."""
+    every = list(told)
+    measured = any(one.source in _MEASURED for one in every)
+
+    def weight(one: Cause) -> float:
+        supposed = _SUPPOSED if measured and one.source not in _MEASURED else 1.0
+        return one.share * WEIGHTS[one.certainty] * supposed
+
+    by_id: dict[str, Cause] = {}
+    for one in sorted(every, key=lambda one: -weight(one)):
+        by_id.setdefault(one.id, one)
+    return tuple(by_id.values())
+
+
+def _told(found: Found, point: KernelRoofline) -> Cause:
+    """Return what a rule found, with its remedy; shares of a very short dispatch are no more than a hint."""
+    is_short = 0 < point.total_ns < SHORT_NS * point.calls
+    return Cause(
+        id=found.id,
+        share=min(1.0, found.share),
+        saves=found.saves,
+        certainty="hint" if is_short else found.certainty,
+        title=found.title,
+        evidence=found.evidence,
+        remedy=remedy(found.id, point.kernel),
+        source="counters",
+        is_not=catalogue()[found.id].is_not,
+    )
