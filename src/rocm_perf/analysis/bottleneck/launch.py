@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 
 from rocm_perf.analysis.basis.passes import dispatches_by_kernel, shown_pass
+from rocm_perf.analysis.limits.geometry import fitting, with_geometry
 from rocm_perf.analysis.roofline.amounts import Key
-from rocm_perf.analysis.roofline.devices import Device, on_device
-from rocm_perf.arch.occupancy import Occupancy, Resources, occupancy
-from rocm_perf.errors import UsageError
+from rocm_perf.analysis.roofline.devices import Device
+from rocm_perf.arch.occupancy import Occupancy
 from rocm_perf.model.results.bottleneck import Evidence
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
@@ -25,7 +25,7 @@ _KERNEL = ["gpu", "kernel"]
 
 def launch_evidence(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[Evidence]]:
     """Evidence by kernel: empty_units, short and occupancy_limit, where grids, times and registers were recorded."""
-    frame = launches(trace, known)
+    frame = _launches(trace, known)
     by_kernel: dict[Key, list[Evidence]] = {}
     for row in _grids(frame, known).iter_rows(named=True):
         by_kernel.setdefault((row["gpu"], row["kernel"]), []).append(_grid(row))
@@ -38,21 +38,9 @@ def launch_evidence(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[E
     return by_kernel
 
 
-def launches(trace: Trace, known: tuple[Device, ...]) -> pl.DataFrame:
+def _launches(trace: Trace, known: tuple[Device, ...]) -> pl.DataFrame:
     """Return the dispatches of the shown pass with gpu, workgroups, workgroup_size and duration_ns (null without)."""
     return with_geometry(dispatches_by_kernel(trace).filter(pl.col("pass_id") == shown_pass(trace)), known)
-
-
-def with_geometry(dispatches: pl.DataFrame, known: tuple[Device, ...]) -> pl.DataFrame:
-    """Add gpu, workgroups, workgroup_size and duration_ns to dispatches."""
-    groups = [(pl.col(f"grid_{axis}") / pl.col(f"workgroup_{axis}")).ceil() for axis in "xyz"]
-    size = pl.col("workgroup_x") * pl.col("workgroup_y") * pl.col("workgroup_z")
-    length = pl.col("end_ns") - pl.col("start_ns")
-    return on_device(dispatches, known).with_columns(
-        (groups[0] * groups[1] * groups[2]).alias("workgroups"),
-        size.alias("workgroup_size"),
-        pl.when(length > 0).then(length).alias("duration_ns"),
-    )
 
 
 def _grids(frame: pl.DataFrame, known: tuple[Device, ...]) -> pl.DataFrame:
@@ -122,26 +110,6 @@ def _fits(row: Mapping[str, Any], device: Device) -> Evidence | None:
         return None
     room = limits.workgroups_per_cu * device.gpu.compute_units
     return occupancy_evidence(limits, row["workgroups"] is not None and row["workgroups"] <= room)
-
-
-def fitting(row: Mapping[str, Any], device: Device) -> Occupancy | None:
-    """Return how many waves of a dispatch fit a compute unit, by its registers, LDS and workgroup size."""
-    if device.gpu is None or not row["workgroup_size"]:
-        return None
-    try:
-        return occupancy(
-            device.gpu,
-            Resources(
-                vgprs=row["vgprs"],
-                agprs=row["agprs"] or 0,
-                sgprs=row["sgprs"] or 0,
-                lds_static=row["lds_bytes"] or 0,
-                workgroup_size=row["workgroup_size"],
-                wave_size=device.gpu.wave_size,
-            ),
-        )
-    except UsageError:  # the recorded numbers fit no dispatch of this GPU
-        return None
 
 
 def occupancy_evidence(limits: Occupancy, all_at_once: bool) -> Evidence:

@@ -10,7 +10,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_by_kernel
-from rocm_perf.analysis.bottleneck.launch import with_geometry
+from rocm_perf.analysis.limits.geometry import with_geometry
 from rocm_perf.analysis.limits.uses import (
     NEAR_ROOF,
     KernelUses,

@@ -15,8 +15,8 @@ import polars as pl
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_by_kernel
-from rocm_perf.analysis.bottleneck.launch import fitting, with_geometry
 from rocm_perf.analysis.limits.catalogue import catalogue, remedy
+from rocm_perf.analysis.limits.geometry import fitting, with_geometry
 from rocm_perf.analysis.operators.routed import with_routed
 from rocm_perf.analysis.operators.tree import has_operators, operator_tree
 from rocm_perf.analysis.operators.work import operator_work
