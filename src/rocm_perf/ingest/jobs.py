@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from rocm_perf.errors import InputError
+from rocm_perf.ingest.kernel_names import kernel_key
 from rocm_perf.ingest.processes import Group
 
 _MOST_APART_NS = 60 * 10**9  # clocks that show dates differ by less
@@ -70,15 +71,22 @@ def may_be_one(some: list[Group], others: list[Group]) -> bool:
         return False
     if _tools(some) & _tools(others):
         return True
-    kernels, other_kernels = kernels_of(some), kernels_of(others)
-    return not kernels or not other_kernels or bool(kernels & other_kernels)
+    return not kernels_of(some) or not kernels_of(others) or common_kernels(some, others) > 0
 
 
 def share_kernels(some: list[Group], others: list[Group]) -> bool:
     """Whether at least half of the kernels of one are among those of the other: a tool may have recorded fewer."""
+    fewer = min(len(kernels_of(some)), len(kernels_of(others)))
+    return 0 < fewer <= 2 * common_kernels(some, others)
+
+
+def common_kernels(some: list[Group], others: list[Group]) -> int:
+    """Return how many kernels both list. Two tools may spell the name of one kernel differently."""
     kernels, other_kernels = kernels_of(some), kernels_of(others)
-    fewer = min(len(kernels), len(other_kernels))
-    return 0 < fewer <= 2 * len(kernels & other_kernels)
+    common = len(kernels & other_kernels)
+    if 2 * common >= min(len(kernels), len(other_kernels)) or _tools(some) & _tools(others):
+        return common
+    return len({kernel_key(name) for name in kernels} & {kernel_key(name) for name in other_kernels})
 
 
 def kernels_of(groups: list[Group]) -> frozenset[str]:

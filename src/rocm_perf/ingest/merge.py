@@ -12,8 +12,10 @@ from rocm_perf.ingest.clocks import on_one_clock
 from rocm_perf.ingest.collectives.kernels import with_collectives
 from rocm_perf.ingest.interning import with_shared_names
 from rocm_perf.ingest.jobs import require_one_of_each_rank
+from rocm_perf.ingest.kernel_names import same_kernels
 from rocm_perf.ingest.machines import folded, machines_of, renumbered
 from rocm_perf.ingest.nesting import with_depth
+from rocm_perf.ingest.nvidia.ncu import LAID_OUT, laid_end_to_end
 from rocm_perf.ingest.part import Part
 from rocm_perf.ingest.processes import Group, Piece
 from rocm_perf.ingest.ranks.align import on_common_clocks
@@ -21,7 +23,7 @@ from rocm_perf.ingest.sampled import told_windows
 from rocm_perf.ingest.sniff import MODULES
 from rocm_perf.model import schema
 from rocm_perf.model.collection import CollectionRecord, joined
-from rocm_perf.model.run import Loss, RunInfo, SourceFile
+from rocm_perf.model.run import LENGTHS, Loss, RunInfo, SourceFile
 from rocm_perf.model.trace import Trace
 
 # A process recorded in several formats at once is read from the one with the most information: sniffing order.
@@ -51,7 +53,7 @@ _BESIDE = ("rocm-perf", "library logs")  # the tool names of our samplers and lo
 def merge(groups: list[Group]) -> Trace:
     """One Trace of all groups of a run; raises if two of them are of one rank."""
     require_one_of_each_rank(groups)
-    groups = aligned(groups)
+    groups = _under_one_name(aligned(groups))
     machines = machines_of(groups)
     passes = _passes(groups)
     notices: list[str] = []
@@ -69,14 +71,62 @@ def merge(groups: list[Group]) -> Trace:
     if "dispatches" in merged and "api_calls" in merged:
         merged["dispatches"] = with_graph_launches(merged["dispatches"], merged["api_calls"])
     merged = with_collectives(merged)
+    laid_out = _laid_out(merged)
     merged["nodes"] = machines.nodes
     if "processes" not in merged:
         merged["processes"] = _processes(merged)
     merged = _as_one_machine(on_common_clocks(merged, machines.clocks), machines.presumed)
-    info = _run_info(groups, merged["nodes"], notices)
+    info = _run_info(groups, merged["nodes"], [*notices, LAID_OUT] if laid_out else notices)
+    if laid_out:
+        info = msgspec.structs.replace(info, clock=LENGTHS)
     if info.collection and info.collection.window.recurs and "windows" not in merged:
         merged["windows"] = told_windows(merged, info.collection.window)
     return Trace(merged, msgspec.structs.replace(info, losses=(*info.losses, *lost)))
+
+
+def _under_one_name(groups: list[Group]) -> list[Group]:
+    """The groups with kernels under the names that the tool gives them whose times are shown."""
+    timed = [group for group in groups if group.span and group.dispatched]
+    if not timed or len({tool for group in groups for tool in group.tools}) < 2:
+        return groups
+    first = min(timed, key=lambda group: group.only_counters)
+    names = {name for group in timed if group.tools & first.tools for name in _kernels(group)}
+    return [group if group.tools & first.tools else _renamed(group, names) for group in groups]
+
+
+def _kernels(group: Group) -> set[str]:
+    """The names of kernels in any table of the group."""
+    frames = [frame for piece in group.pieces for frame in piece.part.tables.values()]
+    return {
+        name for frame in frames if "kernel" in frame.columns for name in frame["kernel"].unique() if name
+    }
+
+
+def _renamed(group: Group, names: set[str]) -> Group:
+    """The group with the kernels under `names` that it spells differently."""
+    same = same_kernels(_kernels(group), names)
+    if not same:
+        return group
+    pieces = []
+    for piece in group.pieces:
+        tables = {
+            name: frame.with_columns(pl.col("kernel").replace(same)) if "kernel" in frame.columns else frame
+            for name, frame in piece.part.tables.items()
+        }
+        part = msgspec.structs.replace(piece.part, tables=tables)
+        pieces.append(msgspec.structs.replace(piece, part=part))
+    return Group(tuple(pieces))
+
+
+def _laid_out(tables: dict[str, pl.DataFrame]) -> bool:
+    """Lay the dispatches of Nsight Compute end to end where nothing recorded when a kernel ran, and tell whether."""
+    if "dispatches" not in tables or "counters" not in tables or tables["dispatches"]["start_ns"].count():
+        return False
+    dispatches = laid_end_to_end(tables["dispatches"], tables["counters"])
+    if dispatches is None:
+        return False
+    tables["dispatches"] = dispatches
+    return True
 
 
 def _as_one_machine(tables: dict[str, pl.DataFrame], presumed: frozenset[int]) -> dict[str, pl.DataFrame]:

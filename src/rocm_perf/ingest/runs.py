@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from rocm_perf.ingest.jobs import jobs_of, kernels_of, may_be_one, share_kernels
+from rocm_perf.ingest.jobs import common_kernels, jobs_of, kernels_of, may_be_one, share_kernels
 from rocm_perf.ingest.processes import ANOTHER_RUN_NS, Group, apart_ns
 
 # These tools keep one workload per folder, in files from many runs of the application.
@@ -133,8 +133,7 @@ def _add_untimed(runs: list[list[Group]], group: Group) -> None:
 
 def _fits(group: Group, run: list[Group]) -> bool:
     """Whether the kernels of the group, if it lists any, may be those of the run."""
-    kernels = kernels_of(run)
-    if not group.kernels or not kernels or group.kernels & kernels:
+    if not group.kernels or not kernels_of(run) or common_kernels([group], run):
         return True
     return any(_is_relative(group, other) for other in run)
 

@@ -39,6 +39,7 @@ ROUNDED_ROWS = "times of dispatches that are not whole nanoseconds"
 ROUNDED_FILE = "the timestamps were rounded by the program that last saved the file, so they are left out"
 
 SIMULATOR = "rocm-perf sim"  # the tool of a recording that no machine made
+LENGTHS = "lengths"  # the clock of a recording that knows how long each kernel took, but not when it ran
 
 
 class RunInfo(msgspec.Struct, frozen=True):

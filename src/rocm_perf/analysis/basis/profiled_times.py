@@ -6,7 +6,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.passes import timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
-from rocm_perf.model.run import Numbering
+from rocm_perf.model.run import LENGTHS, Numbering
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_ns
 
@@ -33,6 +33,8 @@ def times_are_not_kernels(trace: Trace) -> str | None:
 def idle_is_the_profilers(trace: Trace) -> str | None:
     """Why the time between kernels is not the program's idle time: the profiler ran them one by one to count, or kept
     no times of theirs, or most of what lay between them was taken out of the recording."""
+    if trace.run.clock == LENGTHS:
+        return "the profiler recorded how long each kernel took, not when it ran"
     if times_are_not_kernels(trace):
         return "the times are the profiler's measuring ranges, not those of kernels"
     if trace.has("dispatches") and _counted_while_timed(trace):

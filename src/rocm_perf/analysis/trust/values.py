@@ -12,6 +12,7 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_bytes, format_count, format_ns
 
 _EXACT = 2**53  # whole numbers above it have no exact double
+_RATE = ".per_second"  # Nsight Compute's: an H200 could do 1.7e16 binary operations in a second
 _PERCENT = r"(?i)^(%|pct|percent)"
 _MAY_EXCEED = r"(?i)ratio"  # of two things, neither of which is part of the other
 _ROUNDED_PERCENT = 101.0
@@ -33,7 +34,8 @@ def impossible_counters(trace: Trace) -> list[Finding]:
     if not trace.has("counters"):
         return []
     value = pl.col("value")
-    wrong = trace.lazy("counters").filter((value < 0) | ~value.is_finite() | (value > _EXACT))
+    is_count = ~pl.col("counter").str.ends_with(_RATE)
+    wrong = trace.lazy("counters").filter((value < 0) | ~value.is_finite() | ((value > _EXACT) & is_count))
     rows = wrong.select("counter", "dispatch_id", "value").collect()
     if not rows.height:
         return []

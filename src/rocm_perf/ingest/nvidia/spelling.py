@@ -34,7 +34,7 @@ def demangled_spelling(name: str) -> str:
     """Return the name as a demangler writes it; text that is no C++ name stays as it is."""
     if len(name) > LONGEST:
         return name
-    text = name.replace("<unnamed>", "(anonymous namespace)").replace("(anonymous class)", "{unnamed type}")
+    text = name.replace("<unnamed>", "(anonymous namespace)")
     text = _CALL_OPERATOR.sub("operator", _VALUE.sub(_value, text))
     text = _BEFORE_MARK.sub(lambda gap: "" if gap.group() else " ", text)
     text = _LAMBDA.sub(lambda each: f"{{{each[1]}{each[2] or ''}#{each[3]}}}", text)
