@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, new_folder, positive, rate, size
+from rocm_perf.cli.arguments import (
+    Parser,
+    add_captures,
+    add_no_color,
+    named_path,
+    new_folder,
+    positive,
+    rate,
+    size,
+)
 from rocm_perf.cli.cluster_options import add_cluster, cluster_request
 from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, chosen_part
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
@@ -52,7 +62,11 @@ class AnalyzeCommand:
         parser.add_argument(
             "--show",
             metavar="SECTION,...",
-            help="show these sections in full instead, or all (a wrong name lists them)",
+            help="show these sections in full instead, or all (a wrong name lists them); "
+            "`kernel NAME` shows what limits one kernel, of which a part of the name is enough",
+        )
+        parser.add_argument(
+            "--explain", action="store_true", help="say below each table of --show how its numbers are made"
         )
         parser.add_argument(
             "--sort",
@@ -91,9 +105,16 @@ class AnalyzeCommand:
         parser.add_argument("--force", action="store_true", help="replace files in DIR")
         parser.add_argument("--json", action="store_true", help="print everything as JSON")
         add_no_color(parser)
+        if isinstance(parser, Parser):
+            parser.rewritten = _with_kernel_named
 
     def run(self, args: argparse.Namespace) -> int:
         names = _sections(args.show, args.sort)
+        if args.explain and not names:
+            raise UsageError(
+                "--explain is about the tables of sections",
+                next_step="Name some with --show, or all of them.",
+            )
         answers, errors = _on_cluster(args) if args.cluster else _here(args)
         documents = [asked_with_captures(answer, args.captures) for answer in answers]
         if args.output:
@@ -254,9 +275,10 @@ def _print_json(documents: list[Document], errors: list[Failure]) -> None:
 
 def _print(documents: list[Document], names: list[str], args: argparse.Namespace) -> None:
     from rocm_perf.cli.console import result_console
-    from rocm_perf.render.screen.drawn import characters_of
+    from rocm_perf.render.screen.drawn import bars_of, characters_of
     from rocm_perf.render.screen.terminal import View, print_document, print_sections
 
+    _require_kernels(documents, names)
     console = result_console(no_color=args.no_color)
     view = View(
         top=args.top,
@@ -265,6 +287,8 @@ def _print(documents: list[Document], names: list[str], args: argparse.Namespace
         operators_by=args.sort,
         width=console.width,
         characters=characters_of(console),
+        bars=bars_of(console),
+        explain=args.explain,
     )
     for number, document in enumerate(documents):
         if number:
@@ -286,11 +310,44 @@ def _sections(text: str | None, sort: str | None) -> list[str]:
     screen."""
     if text is None:
         return ["operators"] if sort else []
-    from rocm_perf.render.sections.index import chosen
+    from rocm_perf.render.sections.index import chosen, names_in
 
-    names = chosen([name.strip() for name in text.split(",") if name.strip()])
+    names = chosen(names_in(text))
     if sort and "operators" not in names:
         raise UsageError(
             "--sort is for operators", f"--show {text} does not show them", "Add operators to it."
         )
     return names
+
+
+def _with_kernel_named(words: list[str]) -> list[str]:
+    """Return the arguments with "--show kernel NAME" written as "--show kernel:NAME". What follows is the recording
+    where none was named before, and the next word is none."""
+    for place, word in enumerate(words):
+        list_at = place + 1 if word == "--show" else place
+        is_list = list_at < len(words) and (list_at > place or word.startswith("--show="))
+        if not is_list or words[list_at].removeprefix("--show=").split(",")[-1] != "kernel":
+            continue
+        rest = words[list_at + 1 :]
+        if rest and _names_kernel(rest, words[:place]):
+            return [*words[:list_at], f"{words[list_at]}:{rest[0]}", *rest[1:]]
+    return words
+
+
+def _names_kernel(rest: Sequence[str], before: Sequence[str]) -> bool:
+    """Whether the first of these words is the name of a kernel rather than an option or a recording."""
+    if rest[0].startswith("-"):
+        return False
+    has_recording = any(Path(word).exists() for word in (*before, *rest[1:2]) if not word.startswith("-"))
+    return has_recording or not Path(rest[0]).exists()
+
+
+def _require_kernels(documents: Sequence[Document], names: Sequence[str]) -> None:
+    """Refuse the name of a kernel that no recording has."""
+    from rocm_perf.render.sections.index import kernel_name
+    from rocm_perf.render.sections.limits import named, no_such_kernel
+
+    for name in names:
+        kernel = kernel_name(name)
+        if kernel is not None and documents and not any(named(document, kernel) for document in documents):
+            raise UsageError(no_such_kernel(documents[0], kernel), next_step="--show kernels lists them all.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,14 @@ _LONGEST_S = 1e6  # eleven days; the system cannot wait much longer at once
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says which option was probably meant."""
+    """A parser that says which option was probably meant. `rewritten` changes arguments that argparse cannot read."""
+
+    rewritten: Callable[[list[str]], list[str]] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self.rewritten is not None and args is not None:
+            args = self.rewritten(list(args))
+        return super().parse_known_args(args, namespace)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         parsed, unknown = self.parse_known_args(args, namespace)

@@ -172,6 +172,7 @@ TOPICS = (
         findings="verdict.kernels.findings:kernel_findings",
         evidence="bottlenecks,roofline,families",
     ),
+    Topic("kernel", "limits:limits_section"),
     Topic("metrics", "metrics:metrics_section", {"metrics": "kernels.counter_metrics:counter_metrics"}),
     Topic("indicators", "metrics:indicators_section", {}),
     Topic(

@@ -11,11 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from rocm_perf.model.quantity import Quantity
+from rocm_perf.render.drawings.characters import UNICODE, Characters
+from rocm_perf.render.use_bars import CELLS, UseBar, bar_text, scale
 from rocm_perf.text import clean
 
 Value = Quantity | float | None
 
 _NARROWEST = 8
+_WIDEST_BAR = 50
 _BETWEEN = 2  # columns of the terminal between two of a table
 
 
@@ -32,36 +35,52 @@ class GridColumn:
     ] = ()  # what the cells were written from, for a page in which they explain themselves
     wholes: Sequence[str] = ()  # the identifiers in full, where the cells are shorter
     formula: str = ""  # how the values are made: the name of a formula of the Document, or in words
+    legend: str = ""  # what the column shows, where its heading alone does not say it
+    bars: Sequence[UseBar | None] = ()  # what is drawn in the place of the cells, where there is room
 
     @property
     def width(self) -> int:
         return max(len(text) for text in (self.heading, *self.cells))
 
 
-def fitted(columns: Sequence[GridColumn], width: int) -> Table:
+def fitted(columns: Sequence[GridColumn], width: int, characters: Characters = UNICODE) -> Table:
     """A table with one line per row. Numbers keep their digits; where the line is too short, long texts are cut."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     widths = _widths(columns, width)
-    for column in columns:
+    for column, room in zip(columns, widths, strict=True):
         justify: Literal["left", "right"] = "right" if column.numeric else "left"
-        table.add_column(_text(column.heading), justify=justify, no_wrap=True, overflow="ellipsis")
-    cut = [
-        [squeezed(cell, room) if column.code else cropped(cell, room) for cell in column.cells]
-        for column, room in zip(columns, widths, strict=True)
-    ]
+        heading = scale(room) if column.bars else column.heading
+        table.add_column(_text(heading), justify=justify, no_wrap=True, overflow="ellipsis")
+    cut = [_cut(column, room, characters) for column, room in zip(columns, widths, strict=True)]
     for row in zip(*cut, strict=True):
-        table.add_row(*(_text(cell) for cell in row))
+        table.add_row(*row)
     return table
 
 
-def whole(columns: Sequence[GridColumn]) -> Table:
+def _cut(column: GridColumn, room: int, characters: Characters) -> list[Text]:
+    """The cells of a column in this many columns of the terminal."""
+    if column.bars:
+        return [bar_text(bar, room, characters) for bar in column.bars]
+    shorter = squeezed if column.code else cropped
+    return [_text(shorter(cell, room)) for cell in column.cells]
+
+
+def whole(columns: Sequence[GridColumn], characters: Characters = UNICODE) -> Table:
     """A table with every text in full, on as many lines as it needs."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in columns:
         justify: Literal["left", "right"] = "right" if column.numeric else "left"
-        table.add_column(_text(column.heading), justify=justify, no_wrap=column.numeric, overflow="fold")
-    for row in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*(_text(cell) for cell in row))
+        stays = column.numeric or bool(column.bars)
+        heading = scale(CELLS) if column.bars else column.heading
+        table.add_column(_text(heading), justify=justify, no_wrap=stays, overflow="fold")
+    filled = [
+        [bar_text(bar, CELLS, characters) for bar in column.bars]
+        if column.bars
+        else [_text(cell) for cell in column.cells]
+        for column in columns
+    ]
+    for row in zip(*filled, strict=True):
+        table.add_row(*row)
     return table
 
 
@@ -72,13 +91,16 @@ def natural_width(columns: Sequence[GridColumn]) -> int:
 
 def _widths(columns: Sequence[GridColumn], width: int) -> list[int]:
     """How wide each column may be. Numbers keep their digits; short texts stay whole, long ones share what is left."""
-    widths = [column.width for column in columns]
-    texts = [place for place, column in enumerate(columns) if not column.numeric]
+    widths = [CELLS if column.bars else column.width for column in columns]
+    texts = [place for place, column in enumerate(columns) if not column.numeric and not column.bars]
     left = width - _BETWEEN * (len(columns) - 1) - sum(widths) + sum(widths[place] for place in texts)
     for done, place in enumerate(sorted(texts, key=lambda place: widths[place])):
         widths[place] = min(widths[place], max(left // (len(texts) - done), _NARROWEST))
         left -= widths[place]
-    return widths
+    return [
+        min(room + max(left, 0), _WIDEST_BAR) if column.bars else room
+        for column, room in zip(columns, widths, strict=True)
+    ]
 
 
 def cropped(text: str, room: int) -> str:

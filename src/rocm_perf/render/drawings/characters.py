@@ -34,6 +34,7 @@ class Characters:
     phases: Mapping[PhaseName, str]
     ranks: Mapping[State, str]
     levels: str  # of a heat map, from nothing to the most
+    use: Mapping[str, str]  # the parts of a bar in use_bars.py
     step_end: str  # the last cell of a step
     point: str  # a kernel without a letter
     upright: str  # the left axis
@@ -50,6 +51,7 @@ UNICODE = Characters(
     phases={"before": "░", "start-up": "▒", "steady": "█", "work": "█", "end": "▓"},
     ranks={"computing": "█", "waiting": "░", "communicating": "▓", "idle": "·"},
     levels=" ░▒▓█",
+    use={"useful": "█", "wasted": "░", "busy": "▒"},
     step_end="▉",
     point="•",
     upright="│",
@@ -61,6 +63,7 @@ ASCII = Characters(
     phases={"before": ".", "start-up": ":", "steady": "=", "work": "=", "end": "-"},
     ranks={"computing": "#", "waiting": "-", "communicating": "=", "idle": "."},
     levels=" .:=#",
+    use={"useful": "#", "wasted": "-", "busy": "="},
     step_end="|",
     point="+",
     upright="|",

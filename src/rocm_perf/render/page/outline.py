@@ -9,6 +9,7 @@ OUTLINE: dict[str, tuple[str, ...]] = {
     "What a change would bring": ("projections", "scorecard"),
     "Where the time goes": (
         "kernels",
+        "kernel",
         "families",
         "modules",
         "phases",
@@ -47,6 +48,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "launches": ("api_calls", "dispatches"),
     "host": ("api_calls", "summaries"),
     "kernels": ("dispatches", "summaries"),
+    "kernel": ("counters", "dispatches", "kernels", "pc_samples", "emulated"),
     "families": ("dispatches", "summaries"),
     "steps": ("dispatches", "ranges", "ops"),
     "serving": ("ranges", *_WORK),

@@ -11,7 +11,8 @@ from rocm_perf.model.document import Document
 from rocm_perf.render.figures.files import PictureFile
 from rocm_perf.render.grid import GridColumn
 from rocm_perf.render.sections.index import SECTIONS
-from rocm_perf.render.sections.section import Grid, Item, Section
+from rocm_perf.render.sections.section import Grid, Item, Section, legend
+from rocm_perf.render.use_bars import key, shown_parts
 from rocm_perf.text import clean
 
 TOP = 20
@@ -58,6 +59,14 @@ def section_lines(section: Section, picture: PictureFile | None = None) -> Itera
     if picture is not None:
         yield f"![{_without_brackets(plain(picture.title))}]({quote(picture.name)})"
         yield ""
+    yield from _body(section)
+    for part in section.parts:
+        yield f"### {plain(part.title)}"
+        yield from _body(part, inside=True)
+
+
+def _body(section: Section, *, inside: bool = False) -> Iterator[str]:
+    """What a section says; `inside` another one, its tables stand one level lower."""
     for text in section.lines:
         yield f"{plain(text)}  "  # two spaces: a line of its own
     if section.lines:
@@ -67,7 +76,7 @@ def section_lines(section: Section, picture: PictureFile | None = None) -> Itera
     if section.items:
         yield ""
     for grid in section.grids:
-        yield from _grid(grid)
+        yield from _grid(grid, inside=inside)
     for note in section.notes:
         yield f"- Note: {plain(note)}"
     if section.notes:
@@ -77,16 +86,22 @@ def section_lines(section: Section, picture: PictureFile | None = None) -> Itera
 def _item(item: Item) -> Iterator[str]:
     yield f"- **{plain(item.title)}**"
     yield from (f"  - {plain(detail)}" for detail in item.details)
+    yield from (f"  - {label}: {plain(text)}" for label, text in item.facts)
     if item.command:
         yield f"  - Next: {_code(item.command)}"
 
 
-def _grid(grid: Grid) -> Iterator[str]:
+def _grid(grid: Grid, *, inside: bool) -> Iterator[str]:
     if grid.title:
-        yield f"### {plain(grid.title)}"
+        yield f"{'####' if inside else '###'} {plain(grid.title)}"
     shown = [[_shown(cell, column) for cell in column.cells] for column in grid.columns]
     headings = [column.heading.strip() for column in grid.columns]
     yield from _rows(headings, [column.numeric for column in grid.columns], zip(*shown, strict=True))
+    if parts := shown_parts(bar for column in grid.columns for bar in column.bars):
+        yield f"{plain(key(parts).plain)}  "
+    if said := legend(grid):
+        yield plain(said)
+        yield ""
     if grid.left_out:
         yield f"And {grid.left_out:,} more."
         yield ""
@@ -101,6 +116,8 @@ def _rows(headings: Sequence[str], numeric: Sequence[bool], rows: Iterable[Seque
 
 def _shown(cell: str, column: GridColumn) -> str:
     """An identifier in code font; the indentation of a tree stays outside, where Markdown keeps it."""
+    if column.bars and cell:
+        return f"`{cell}`"
     name = cell.lstrip(" ")
     return "&nbsp;" * (len(cell) - len(name)) + _code(name) if column.code and name else plain(cell)
 

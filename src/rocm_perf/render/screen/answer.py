@@ -17,7 +17,7 @@ from rocm_perf.render.grid import fitted
 from rocm_perf.render.lines import height, labelled, line, marked, paragraph
 from rocm_perf.render.screen.drawn import BAR_FROM, phase_lines
 from rocm_perf.render.screen.finding import Detail, finding_lines, finding_named
-from rocm_perf.render.screen.hotspots import hotspot_blocks
+from rocm_perf.render.screen.hotspots import LEGEND_LINES, hotspot_blocks
 from rocm_perf.render.screen.view import View
 from rocm_perf.render.sections.headline import contents, has_phases, limit_line, ranked_findings
 from rocm_perf.render.sections.idle import idle_line
@@ -71,13 +71,16 @@ def answer(document: Document, view: View) -> list[RenderableType]:
     room = LINES - height(head) - height(tail) - _AROUND_KERNELS
     plans = [list(_findings(document, view, plan)) for plan in (_PLANS[-1:] if view.brief else _PLANS)]
     needed = min(_FEWEST_KERNELS, len(document.hotspots.rows))
-    middle = next((plan for plan in plans if room - height(plan) >= needed), plans[-1])
-    fitting = min(room - height(middle), 3 if view.brief else _KERNELS)
+    legend = 0 if view.brief or not needed else LEGEND_LINES
+    middle = next((plan for plan in plans if room - height(plan) >= needed + legend), plans[-1])
+    has_legend = bool(legend) and room - height(middle) >= needed + legend
+    fitting = min(room - height(middle) - legend * has_legend, 3 if view.brief else _KERNELS)
     kernels = hotspot_blocks(
         document,
         view,
         rows=view.top or max(fitting, 1),
         lines=room - height(middle) + _AROUND_KERNELS - 1,
+        with_legend=has_legend,
     )
     return [*head, *middle, *kernels, *tail]
 

@@ -30,6 +30,11 @@ def characters_of(console: Console) -> Characters | None:
     return ASCII if console.options.ascii_only else UNICODE
 
 
+def bars_of(console: Console) -> Characters:
+    """What bars in tables are made of, wherever the console prints."""
+    return ASCII if console.options.ascii_only else UNICODE
+
+
 def phase_lines(phases: Phases, characters: Characters, width: int) -> Iterator[Text]:
     """The bar of the phases, and what its characters stand for."""
     if len(phases.rows) > 1:

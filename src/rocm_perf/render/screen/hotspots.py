@@ -13,29 +13,33 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.results.times import Hotspot
 from rocm_perf.render.drawings.roofline import RooflineDrawing, roofline_drawing
 from rocm_perf.render.grid import GridColumn, fitted, natural_width, whole
-from rocm_perf.render.lines import line
+from rocm_perf.render.lines import line, paragraph
 from rocm_perf.render.screen.view import View
-from rocm_perf.render.sections.kernels import bottleneck_labels, kernel_counts, path_scores
+from rocm_perf.render.sections.kernels import LEGENDS, kernel_counts, path_scores
+from rocm_perf.render.sections.limits import limits_by_kernel
 from rocm_perf.render.sections.section import Columns, code, count, grids, number, share, text, time
 from rocm_perf.units import format_count, format_ns
 
 ROOFLINE_FROM = 120  # columns of a terminal
+LEGEND_LINES = 2  # for what the columns of the table show
 _GAP = 2  # columns between the table and the roofline
 _LETTER = 3  # columns that letters take in the table
 _NARROWEST, _WIDEST, _HIGHEST = 40, 66, 13  # of the roofline
 
 
-def hotspot_blocks(document: Document, view: View, *, rows: int, lines: int) -> Iterator[RenderableType]:
+def hotspot_blocks(
+    document: Document, view: View, *, rows: int, lines: int, with_legend: bool = True
+) -> Iterator[RenderableType]:
     """So many kernels; the roofline stands to their right where that is wide enough, in at most so many lines."""
     if not document.hotspots.rows:
         return
     yield Text()
     drawing = _roofline(document, view, rows, lines)
     if drawing is None:
-        yield from _listed(document, view, rows, {})
+        yield from _listed(document, view, rows, {}, with_legend)
     else:
         left = dataclasses.replace(view, width=view.width - _GAP - drawing.width)
-        yield _beside(Group(*_listed(document, left, rows, drawing.letters)), drawing)
+        yield _beside(Group(*_listed(document, left, rows, drawing.letters, with_legend)), drawing)
 
 
 def _roofline(document: Document, view: View, rows: int, lines: int) -> RooflineDrawing | None:
@@ -61,12 +65,19 @@ def _beside(left: RenderableType, drawing: RooflineDrawing) -> Table:
     return both
 
 
+def kernel_legend(view: View) -> list[Text]:
+    """What the columns of the table show."""
+    said = "; ".join(f"{heading}: {what}" for heading, what in LEGENDS.items())
+    return paragraph(said, view.width, LEGEND_LINES, style="dim")
+
+
 def _listed(
-    document: Document, view: View, rows: int, letters: Mapping[str, str]
+    document: Document, view: View, rows: int, letters: Mapping[str, str], with_legend: bool
 ) -> Iterator[RenderableType]:
     yield line(("Kernels", "bold"), f"  {kernel_counts(document)}")
     columns = _columns(document, view, rows, letters)
     yield whole(columns) if view.full_names else fitted(columns, view.width)
+    yield from kernel_legend(view) if with_legend else ()
     if rest := document.hotspots.rows[rows:]:
         total = format_ns(sum(spot.total_ns for spot in rest))
         more = format_count(len(rest), "more kernel")
@@ -74,14 +85,14 @@ def _listed(
 
 
 def _columns(document: Document, view: View, rows: int, letters: Mapping[str, str]) -> tuple[GridColumn, ...]:
-    score, label = path_scores(document), bottleneck_labels(document)
+    score, limits = path_scores(document), limits_by_kernel(document)
     columns: Columns[Hotspot] = (
         number("share", lambda row: share(row.share)),
         number("total", lambda row: time(row.total_ns)),
         number("calls", lambda row: count(row.calls)),
         number("mean", lambda row: time(row.mean_ns)),
         number("path", lambda row: share(score.get(row.kernel))),
-        text("bound by", lambda row: label.get(row.kernel, "")),
+        text("limited by", lambda row: limits.get(row.kernel, "")),
         text("", lambda row: letters.get(row.kernel, "")),
         code("kernel", lambda row: row.kernel if view.full_names else row.short_name),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocm_perf.render.drawings.characters import Characters
+from rocm_perf.render.drawings.characters import UNICODE, Characters
 
 
 @dataclass(frozen=True)
@@ -17,3 +17,5 @@ class View:
     width: int = 80
     operators_by: str | None = None  # operators as one list in this order; None: as a tree
     characters: Characters | None = None  # what drawings are made of; None: there are none
+    bars: Characters = UNICODE  # what bars in tables are made of, in a pipe too
+    explain: bool = False  # say how the numbers of sections are made

@@ -14,19 +14,40 @@ SECTIONS: dict[str, Describe] = {
     topic.name: resolve("rocm_perf.render.sections", topic.section) for topic in TOPICS
 }
 ALL = "all"
+_KERNEL = "kernel:"  # before the name of one
 
 
 def chosen(names: Sequence[str]) -> list[str]:
     """The named sections, each once, or every section for "all"."""
-    unknown = [name for name in names if name not in SECTIONS and name != ALL]
+    unknown = [
+        name for name in names if name not in SECTIONS and name != ALL and not name.startswith(_KERNEL)
+    ]
     if unknown or not names:
         near = get_close_matches(unknown[0], SECTIONS, n=1) if unknown else []
         meant = f"Did you mean {near[0]}? " if near else ""
         raise UsageError(
             f"there is no section {unknown[0]!r}" if unknown else "no section was named",
-            next_step=f"{meant}Sections: {', '.join(SECTIONS)}, {ALL}.",
+            next_step=f"{meant}Sections: {', '.join(SECTIONS)}, {ALL}; kernel:NAME shows one kernel.",
         )
-    return list(SECTIONS) if ALL in names else list(dict.fromkeys(names))
+    if ALL not in names:
+        return list(dict.fromkeys(names))
+    return [*SECTIONS, *(name for name in names if name.startswith(_KERNEL))]
+
+
+def names_in(text: str) -> list[str]:
+    """Return the sections that a list names. The name of a kernel may hold commas between brackets."""
+    names, depth, start = [], 0, 0
+    for place, character in enumerate(text):
+        depth = max(depth + (character in "<([{") - (character in ">)]}"), 0)
+        if character == "," and not depth:
+            names.append(text[start:place])
+            start = place + 1
+    return [name.strip() for name in (*names, text[start:]) if name.strip()]
+
+
+def kernel_name(name: str) -> str | None:
+    """Return the kernel that a section is about, if it is about one: "kernel:NAME"."""
+    return name.removeprefix(_KERNEL) if name.startswith(_KERNEL) else None
 
 
 def beyond_first_screen(document: Document) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.kernels import FamilyTotal, Sliver, Steps
 from rocm_perf.model.results.times import DeviceTime, Hotspot
+from rocm_perf.render.sections.limits import limits_by_kernel
 from rocm_perf.render.sections.section import (
     Columns,
     Section,
@@ -20,6 +21,15 @@ from rocm_perf.render.sections.section import (
 )
 from rocm_perf.units import format_count, format_ns
 
+# What the columns of a table of kernels show.
+LEGENDS = {
+    "share": "of kernel time",
+    "total": "all calls",
+    "calls": "launches",
+    "mean": "one call",
+    "path": "of the critical path",
+    "limited by": "first cause or fullest unit",
+}
 _GPU_COLUMNS: Columns[DeviceTime] = (
     explained("busy", share, lambda row: row.busy),
     explained("window", time, lambda row: row.window_ns, "devices.window_ns"),
@@ -71,21 +81,30 @@ def kernels_section(document: Document, top: int) -> Section:
     if not spots.rows:
         return Section("Kernels", unavailable=spots.unavailable or "the recording holds no kernels")
     score = path_scores(document)
-    label = bottleneck_labels(document)
+    limits = limits_by_kernel(document)
     columns: Columns[Hotspot] = (
-        explained("share", share, lambda row: row.share, "hotspots.share"),
-        explained("total", time, lambda row: row.total_ns, "hotspots.total_ns"),
-        explained("calls", count, lambda row: row.calls, "dispatches of the kernel"),
-        explained("mean", time, lambda row: row.mean_ns, "total_ns / calls"),
+        explained("share", share, lambda row: row.share, "hotspots.share", legend=LEGENDS["share"]),
+        explained("total", time, lambda row: row.total_ns, "hotspots.total_ns", legend=LEGENDS["total"]),
+        explained("calls", count, lambda row: row.calls, "dispatches of the kernel", legend=LEGENDS["calls"]),
+        explained("mean", time, lambda row: row.mean_ns, "total_ns / calls", legend=LEGENDS["mean"]),
         explained(
             "median",
             time,
             lambda row: row.median_ns,
             "median of (end_ns - start_ns) over the dispatches of the kernel",
+            legend="of the calls",
         ),
-        explained("max", time, lambda row: row.max_ns, "longest dispatch of the kernel"),
-        explained("path", share, lambda row: score.get(row.kernel), "critical_path_score"),
-        text("bound by", lambda row: label.get(row.kernel, "")),
+        explained(
+            "max", time, lambda row: row.max_ns, "longest dispatch of the kernel", legend="longest call"
+        ),
+        explained(
+            "path",
+            share,
+            lambda row: score.get(row.kernel),
+            "critical_path_score",
+            legend=LEGENDS["path"],
+        ),
+        text("limited by", lambda row: limits.get(row.kernel, ""), legend=LEGENDS["limited by"]),
         code("kernel", lambda row: row.short_name, lambda row: row.kernel),
     )
     return Section(
@@ -96,11 +115,6 @@ def kernels_section(document: Document, top: int) -> Section:
 def path_scores(document: Document) -> dict[str, float]:
     """Each kernel's share of the critical path."""
     return {row.kernel: row.critical_path_score for row in document.path.by_kernel}
-
-
-def bottleneck_labels(document: Document) -> dict[str, str]:
-    """What holds each kernel back, where that is known."""
-    return {row.kernel: row.label for row in reversed(document.bottlenecks.kernels) if row.label}
 
 
 def families_section(document: Document, top: int) -> Section:

@@ -10,7 +10,9 @@ from typing import Generic, TypeVar
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Severity
 from rocm_perf.model.quantity import Quantity
+from rocm_perf.render.drawings.characters import UNICODE
 from rocm_perf.render.grid import GridColumn, Value
+from rocm_perf.render.use_bars import CELLS, UseBar, bar_text
 from rocm_perf.units import format_bytes, format_ns, format_share
 
 Row = TypeVar("Row")
@@ -36,6 +38,7 @@ class Item:
     details: tuple[str, ...] = ()
     severity: Severity | None = None
     command: str = ""
+    facts: tuple[tuple[str, str], ...] = ()  # texts behind a word: worth, why, do
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Section:
     grids: tuple[Grid, ...] = ()
     notes: tuple[str, ...] = ()
     unavailable: str | None = None
+    parts: tuple[Section, ...] = ()  # answers of the same kind, such as one for each kernel
 
 
 # From a document, and how many rows a list may have.
@@ -65,6 +69,8 @@ class Column(Generic[Row]):
     value: Callable[[Row], Value] | None = None  # what the cell is written from
     formula: str = ""  # how the value is made: the name of a formula of the Document, or in words
     whole: Callable[[Row], str] | None = None  # an identifier in full, where the cell is shorter
+    legend: str = ""  # what the column shows, where its heading alone does not say it
+    bar: Callable[[Row], UseBar | None] | None = None  # what is drawn in the place of the text
 
 
 Columns = Sequence[Column[Row]]
@@ -76,15 +82,27 @@ def number(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
 
 
 def explained(
-    heading: str, write: Callable[[Written], str], value: Callable[[Row], Written], formula: str = ""
+    heading: str,
+    write: Callable[[Written], str],
+    value: Callable[[Row], Written],
+    formula: str = "",
+    *,
+    legend: str = "",
 ) -> Column[Row]:
     """A column of numbers that say how they were made. A Quantity brings its own formula."""
-    return Column(heading, lambda row: write(value(row)), numeric=True, value=value, formula=formula)
+    return Column(
+        heading, lambda row: write(value(row)), numeric=True, value=value, formula=formula, legend=legend
+    )
 
 
-def text(heading: str, cell: Callable[[Row], str]) -> Column[Row]:
+def text(heading: str, cell: Callable[[Row], str], *, legend: str = "") -> Column[Row]:
     """A column of text, cut at the end where it is too long."""
-    return Column(heading, cell)
+    return Column(heading, cell, legend=legend)
+
+
+def bars(heading: str, bar: Callable[[Row], UseBar | None]) -> Column[Row]:
+    """A column of bars; in texts they have a fixed number of characters."""
+    return Column(heading, lambda row: bar_text(bar(row), CELLS, UNICODE).plain, bar=bar)
 
 
 def code(heading: str, cell: Callable[[Row], str], whole: Callable[[Row], str] | None = None) -> Column[Row]:
@@ -108,11 +126,18 @@ def grids(
             values=[column.value(row) for row in shown] if column.value else (),
             wholes=[column.whole(row) for row in shown] if column.whole else (),
             formula=column.formula,
+            legend=column.legend,
+            bars=[column.bar(row) for row in shown] if column.bar else (),
         )
         for column in columns
     ]
     filled = tuple(column for column in written if any(cell not in ("", "-") for cell in column.cells))
     return (Grid(filled, title, len(rows) - len(shown)),)
+
+
+def legend(grid: Grid) -> str:
+    """What the columns of a table show, where their headings alone do not say it."""
+    return "; ".join(f"{column.heading}: {column.legend}" for column in grid.columns if column.legend)
 
 
 def finding_item(finding: Finding) -> Item:
