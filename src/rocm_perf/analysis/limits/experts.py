@@ -6,13 +6,16 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from rocm_perf.analysis.limits.uses import KernelUses, Use, call_of, cause, peak_rate, weighed
+from rocm_perf.analysis.limits.losses import rates_of
+from rocm_perf.analysis.limits.uses import KernelUses, Use, call_of, cause, peak_rate, times_as_fast, weighed
 from rocm_perf.analysis.operators.work.call import Call, NoFormulaError, NotRecordedError
 from rocm_perf.analysis.operators.work.grouped import stage_of
+from rocm_perf.analysis.operators.work.grouped_kernels import product_of
 from rocm_perf.analysis.operators.work.moe import top_k
 from rocm_perf.analysis.operators.work.routed import routed as routed_experts
 from rocm_perf.arch import catalog
 from rocm_perf.arch.gpu import Gpu
+from rocm_perf.model.machine_ceilings import MATRIX
 from rocm_perf.model.results.limits import Cause
 from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
@@ -21,8 +24,8 @@ WEIGHTS_ROWS = (
 )
 _PLAUSIBLE = 1.05  # of a peak
 _AT_ROOF = 0.85
-_REACHED = 0.54  # of the data sheet's matrix peak: the most that AMD measures of bf16 on a full MI300X
 _PADDED = 2.0
+_LOW_TILE = 32  # rows
 _MATRIX = {"bfloat16": "bf16", "float16": "f16", "float32": "f32"}
 
 
@@ -63,7 +66,7 @@ class Experts(msgspec.Struct, frozen=True):
 
 def expert_causes(of_kernel: KernelUses) -> list[Cause]:
     """Return what the sizes of its experts say of a kernel."""
-    rules = (_impossible, _weights, _arithmetic, _padding)
+    rules = (_impossible, _weights, _arithmetic, _padding, _low_tiles)
     return [one for rule in rules for one in weighed(of_kernel, rule)]
 
 
@@ -191,28 +194,29 @@ def _weights(use: Use, of_kernel: KernelUses) -> Cause | None:
 def _arithmetic(use: Use, _: KernelUses) -> Cause | None:
     """Say that the products of the experts set the pace, and how near they are to what matrix units reach."""
     sizes = experts_of(use)
-    gpu = use.device.gpu
-    peak = gpu.matrix_tflops.get(sizes.dtype) if gpu is not None and sizes is not None else None
-    if sizes is None or gpu is None or peak is None or sizes.rows <= WEIGHTS_ROWS:
+    rates = rates_of(use.device, None) if use.device.gpu is not None else None
+    if sizes is None or rates is None or sizes.rows <= WEIGHTS_ROWS or not sizes.dtype:
         return None
-    reached = sizes.flops / use.mean_ns / 1e3  # TFLOP/s
-    share = reached / peak
-    if share > _PLAUSIBLE:
+    peak, best = (each.get(sizes.dtype + MATRIX) for each in (rates.peaks, rates.best))
+    reached = sizes.flops / use.mean_ns  # FLOP/ns
+    if not peak or not best or reached > _PLAUSIBLE * peak:
         return None
-    at_roof = share >= _AT_ROOF * _REACHED
+    share, at_roof = min(1.0, reached / best), reached >= _AT_ROOF * best
+    known = "what products reach at best" if best < peak else "the peak"
     rest = (
-        "that is as much as matrix units reach on a full chip: only a narrower type (fp8: 2x) or fewer tokens help"
+        f"that is {format_share(reached / best)} of {known} on this GPU, {best / 1e3:,.0f} TFLOP/s: only a narrower "
+        "type (fp8: 2x) or fewer tokens help"
         if at_roof
-        else f"library products reach about half of the peak: at most {_REACHED / share:.2g} times as fast"
+        else f"{known} on this GPU is {best / 1e3:,.0f} TFLOP/s: at most {times_as_fast(1 - share)}"
     )
     return cause(
         "expert-products",
         use.kernel,
-        share=1.0 if at_roof else min(1.0, share / _REACHED),
-        saves=0.0 if at_roof else 1 - share / _REACHED,
+        share=share,
+        saves=0.0 if at_roof else 1 - share,
         certainty="likely",
         title=f"{_rows(sizes.rows)} for each of {sizes.experts} experts fill its tiles: arithmetic sets the pace, at "
-        f"{reached:,.0f} TFLOP/s, {format_share(share)} of the {sizes.dtype} peak",
+        f"{reached / 1e3:,.0f} TFLOP/s, {format_share(reached / peak)} of the {sizes.dtype} peak",
         evidence=(sizes.text, f"{sizes.flops / 1e12:.3g} TFLOP in {format_ns(use.mean_ns)}", rest),
         source="shapes",
     )
@@ -242,6 +246,28 @@ def _padding(use: Use, of_kernel: KernelUses) -> Cause | None:
         evidence=(
             sizes.text,
             f"{sizes.even_experts:.3g} experts with a token take a tile of {height} rows each",
+        ),
+        source="shapes",
+    )
+
+
+def _low_tiles(use: Use, _: KernelUses) -> Cause | None:
+    """Say what tiles of few rows mean, where the sizes of the experts are not known."""
+    product = product_of(use.kernel, (1, 1, 1)) if experts_of(use) is None else None
+    if product is None or product.height > _LOW_TILE:
+        return None
+    return cause(
+        "expert-weights",
+        use.kernel,
+        share=0.5,
+        saves=None,
+        certainty="hint",
+        title=f"tiles of {product.height} rows, chosen for experts with few rows: reading their weights "
+        f"({product.weight.name}) sets the pace",
+        evidence=(
+            f"its name says a tile of {product.height} x {product.width}, and weights of {product.weight.name}",
+            "how large the experts are, and how many tokens they get, is not recorded: a recording with shapes "
+            "(or of the capture of the graph, given with --captures) tells",
         ),
         source="shapes",
     )

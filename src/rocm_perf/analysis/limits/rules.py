@@ -528,6 +528,17 @@ def _unfilled(table: Table) -> Found | None:
     filled, waves = table.value("filled"), table.value("waves_of_grid")
     if filled is None or filled >= 0.8:
         return None
+    enough = min(1.0, table.share("workgroups_per_unit"))
+    if filled < 0.5 * enough:
+        return Found(
+            "imbalance",
+            1 - filled,
+            max(0.0, 1 - filled / enough),
+            "proven",
+            f"compute units have work {format_share(filled)} of the time, though there are workgroups for "
+            f"{format_share(enough)} of them: some workgroups take much longer than others",
+            _busiest(table),
+        )
     small = waves is not None and waves < 1
     occupancy = table.share("achieved_occupancy", 1.0)
     left = filled * max(occupancy, 0.02) if small else filled

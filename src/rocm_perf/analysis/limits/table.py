@@ -41,6 +41,7 @@ _GROUPS: Mapping[Literal["waits", "parallelism", "work"], tuple[str, ...]] = {
         "filled",
         "achieved_occupancy",
         "waves_of_grid",
+        "workgroups_per_unit",
         "workgroup_items",
         "fits_by_registers",
         "fits_by_local_memory",
