@@ -16,7 +16,12 @@ from rocm_perf.arch.toml import read_toml
 from rocm_perf.errors import InputError
 from rocm_perf.once import once
 
-UNITS = frozenset(("", "FLOP", "OP", "B", "GB/s", "TFLOP/s", "cycles", "instructions", "waves"))
+UNITS = frozenset(
+    (
+        *("", "FLOP", "OP", "B", "GB/s", "TFLOP/s", "cycles", "instructions", "waves"),
+        *("workgroups", "work-items", "sectors", "lines", "times"),
+    )
+)
 # What a formula may use besides counters and other metrics. `g` is the time a die was active, in cycles: rocprofv3
 # sums GRBM_GUI_ACTIVE over the dies.
 CONSTANTS = frozenset(("wave", "cu", "simds", "dies", "lds_banks", "l2_channels", "max_waves"))
