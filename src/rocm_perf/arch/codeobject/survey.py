@@ -55,11 +55,11 @@ class Wanted(msgspec.Struct, frozen=True):
 
     def runs(self, arch: str) -> bool:
         """Whether one of the GPUs runs code for this architecture."""
-        return not self.archs or any(_fit(arch, gpu) for gpu in self.archs)
+        return not self.archs or any(fit(arch, gpu) for gpu in self.archs)
 
     def fit(self, arch: str) -> int:
         """How well code for this architecture fits the GPUs: higher is better."""
-        return max((_fit(arch, gpu) for gpu in self.archs), default=1)
+        return max((fit(arch, gpu) for gpu in self.archs), default=1)
 
 
 class _Found(NamedTuple):
@@ -215,7 +215,7 @@ def _described(found: _Found, variants: int, demangle: Callable[[str], str]) -> 
     )
 
 
-def _fit(arch: str, gpu: str) -> int:
+def fit(arch: str, gpu: str) -> int:
     """How well code for an architecture fits a GPU: 0 not at all, then the older the code the worse."""
     code, ran_on = _SM.match(arch), _SM.match(gpu)
     if arch == gpu or (code and ran_on and code.groups() == ran_on.groups()):
