@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from markupsafe import Markup
+
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.render.grid import GridColumn, Value
-from rocm_perf.render.sections.section import Grid
+from rocm_perf.render.sections.section import Grid, legend
+from rocm_perf.render.use_bars import MEANINGS, bar_picture, shown_parts, swatch
 from rocm_perf.text import clean, compact_json
 
 _TAIL = (
@@ -24,6 +27,7 @@ class Cell:
     value: str | None = None
     explanation: int | None = None
     whole: str = ""  # an identifier in full, where the text is shorter
+    drawn: Markup = Markup()  # what stands in the place of the text
 
     @property
     def indent(self) -> int:
@@ -45,6 +49,8 @@ class Table:
     columns: tuple[GridColumn, ...]
     rows: tuple[tuple[Cell, ...], ...]
     left_out: int
+    legend: str = ""  # what the columns show
+    key: tuple[tuple[Markup, str], ...] = ()  # what the parts of bars mean
 
 
 @dataclass
@@ -58,7 +64,15 @@ class Explanations:
     def table(self, grid: Grid, topic: str) -> Table:
         """A grid of a topic's section, with every number explained."""
         columns = [list(self._cells(column, topic)) for column in grid.columns]
-        return Table(grid.title, grid.columns, tuple(zip(*columns, strict=True)), grid.left_out)
+        parts = shown_parts(bar for column in grid.columns for bar in column.bars)
+        return Table(
+            title=grid.title,
+            columns=grid.columns,
+            rows=tuple(zip(*columns, strict=True)),
+            left_out=grid.left_out,
+            legend=legend(grid),
+            key=tuple((Markup(swatch(part)), MEANINGS[part]) for part in parts),
+        )
 
     def place(self, value: Value, formula: str, topic: str) -> int | None:
         """Where the explanation of a number stands; None where there is nothing to say."""
@@ -72,6 +86,11 @@ class Explanations:
         return place
 
     def _cells(self, column: GridColumn, topic: str) -> Iterator[Cell]:
+        if column.bars:
+            for bar in column.bars:
+                busy = None if bar is None else compact_json(bar.busy).decode()
+                yield Cell("", value=busy, drawn=Markup(bar_picture(bar)))
+            return
         values = column.values or [None] * len(column.cells)
         wholes = column.wholes or [""] * len(column.cells)
         for text, value, whole in zip(column.cells, values, wholes, strict=True):

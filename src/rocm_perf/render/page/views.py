@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -30,6 +30,8 @@ class View:
     no_figure: str = ""  # why there is nothing to draw
     row_figures: tuple[Markup, ...] = ()  # one for each row of the first table, or none
     formulas: tuple[tuple[str, str], ...] = ()  # how the numbers of the topic are made
+    parts: tuple[View, ...] = ()  # answers of the same kind, such as one for each kernel
+    summary: str = ""  # of a part: what is seen of it while it is closed
 
 
 def views(
@@ -59,7 +61,15 @@ def _view(document: Document, name: str, section: Section, explanations: Explana
         no_figure=drawn.reason if isinstance(drawn, Missing) else "",
         row_figures=tuple(_durations(document, section)) if name == "kernels" else (),
         formulas=tuple(pair for pair in document.formulas.items() if topic_of_formula(pair[0]) == name),
+        parts=tuple(_part(name, part, explanations) for part in section.parts),
     )
+
+
+def _part(topic: str, part: Section, explanations: Explanations) -> View:
+    """One of several answers, whose first line is seen while it is closed."""
+    first, *rest = part.lines or ("",)
+    tables = tuple(explanations.table(grid, topic) for grid in part.grids)
+    return View(topic, replace(part, lines=tuple(rest)), tables, summary=first)
 
 
 def _durations(document: Document, section: Section) -> Iterator[Markup]:

@@ -165,7 +165,8 @@ def limited_by(subject: Subject) -> str:
         return causes[0].id.replace("-", " ")
     if units := _fullest_first(subject.limits.units):
         fullest = units[0]
-        name = fullest.title if len(fullest.title) <= _SHORT else fullest.unit
+        title = fullest.title.partition(",")[0].partition(" (")[0]
+        name = title if len(title) <= _SHORT else fullest.unit
         return f"{name} {100 * min(_known(fullest.busy), 1.0):.0f} %"
     return (subject.bottleneck.label or "") if subject.bottleneck else ""
 
@@ -186,7 +187,7 @@ def kernel_section(subject: Subject) -> Section:
         items=tuple(_cause(cause, subject) for cause in limits.causes) or tuple(_label(subject.bottleneck)),
         grids=(*_unit_grids(known), *_reading_grids(limits.readings)),
         notes=(
-            *doubts((*measured, *(reading.value for reading in limits.readings))),
+            *doubts((*measured, *(reading.value for reading in limits.readings), *_reached(subject))),
             *_not_known(limits),
             *_more(subject.bottleneck),
             *(
@@ -225,13 +226,19 @@ def _about(subject: Subject) -> Iterator[str]:
     if spot:
         calls = format_count(spot.calls, "call")
         each = f", {format_ns(spot.mean_ns)} each" if spot.calls > 1 else ""
-        yield f"{format_share(subject.share)} of the kernel time: {format_ns(total)} in {calls}{each}{on}."
+        limit = f", limited by {said}" if (said := limited_by(subject)) else ""
+        yield f"{format_share(subject.share)} of the kernel time{limit}: {format_ns(total)} in {calls}{each}{on}."
     elif total:
         yield f"{format_ns(total)}{on}."
-    if subject.roof and subject.roof.percent_of_roof.value is not None:
-        reached = subject.roof.percent_of_roof
-        under = f", {subject.roof.position}" if subject.roof.position else ""
+    for reached in _reached(subject):
+        under = f", {subject.roof.position}" if subject.roof and subject.roof.position else ""
         yield f"It reaches {rate(reached.value)} %{'?' if reached.doubt else ''} of its roof{under}."
+
+
+def _reached(subject: Subject) -> tuple[Quantity, ...]:
+    """How near the kernel comes to its roof, where that is known."""
+    known = subject.roof and subject.roof.percent_of_roof.known
+    return (subject.roof.percent_of_roof,) if subject.roof and known else ()
 
 
 def _label(row: Bottleneck | None) -> Iterator[Item]:
