@@ -80,7 +80,7 @@ def test_a_strided_load_asks_for_a_line_per_lane(shop: Shop, gfx: str) -> None:
     load = access(result, "global", "load")
     assert (load.lines, load.bytes, load.efficiency) == (ITEMS, 4 * ITEMS, 1 / 32)
     assert access(result, "global", "store").efficiency == 1
-    assert ids(result) == ["uncoalesced-loads"]
+    assert ids(result) == ["uncoalesced"]
     assert result.totals.flops == ITEMS
 
 
@@ -128,7 +128,7 @@ def test_an_indexed_array_moves_through_scratch(shop: Shop, gfx: str) -> None:
     stored, loaded = access(result, "scratch", "store"), access(result, "scratch", "load")
     assert stored.bytes + loaded.bytes == 4 * (256 + 2) * ITEMS
     assert stored.lines >= 4 * 256 * ITEMS // 128  # words of all lanes lie beside each other
-    assert ids(result) == ["scratch-traffic"]
+    assert ids(result) == ["private-array"]
 
 
 @pytest.mark.parametrize(

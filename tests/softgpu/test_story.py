@@ -33,7 +33,7 @@ def test_from_a_colleagues_snapshot_to_a_kernel_that_is_still_right(
     first = answer("count", folder)
     assert first["roofline"]["bound"] == "memory"
     assert first["roofline"]["gpu"]["name"] == "AMD Radeon 8060S"
-    assert findings() == ["uncoalesced-stores"]
+    assert findings() == ["uncoalesced"]
     assert findings("--hsaco", str(padded)) == [
         "bank-conflicts"
     ]  # 32 lanes span two rows, which meet in one bank

@@ -79,6 +79,7 @@ def _row(count: softgpu.InstructionCount, instruction: Instruction) -> Instructi
         lds_cycles=count.lds_cycles,
         lds_conflicts=count.lds_conflicts,
         same_address=count.same_address,
+        scratch_bytes=count.scratch_bytes,
     )
 
 

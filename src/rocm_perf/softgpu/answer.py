@@ -17,6 +17,7 @@ class InstructionCount(msgspec.Struct, frozen=True, array_like=True):
     lds_cycles: int  # that the banks took, conflicts included
     lds_conflicts: int  # of these, what a conflict-free order of the same lanes would not have taken
     same_address: int  # atomics: lanes whose address another lane of the execution had before them
+    scratch_bytes: int  # of `bytes`, those in the lanes' own memory, whichever instruction asks for them
 
 
 class Footprint(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,9 @@ from rocm_perf.analysis.emulated.evidence import empty_units, emulated_evidence
 from rocm_perf.analysis.emulated.findings import count_findings
 from rocm_perf.analysis.emulated.roofline import emulated_roofline
 from rocm_perf.analysis.emulated.rows import Counted
+from rocm_perf.analysis.emulated.tallies import tallies
 from rocm_perf.analysis.emulated.totals import totals
+from rocm_perf.analysis.limits.emulation import Counts, loads_of
 from rocm_perf.analysis.roofline.ceilings import ceilings
 from rocm_perf.analysis.roofline.devices import Device, device_of, named_device
 from rocm_perf.arch.catalog import gpus_of
@@ -32,6 +34,7 @@ from rocm_perf.model.results.count import (
     Footprint,
     InstructionCount,
     Resources,
+    Totals,
 )
 from rocm_perf.model.results.replay import CapturedDevice, Three
 from rocm_perf.model.schema import empty
@@ -93,6 +96,8 @@ def counting(
         emulated_evidence(counts, resources),
     )
     measured, lines = measured_of(evidence), line_uses(counted)
+    work = _counts(observed, counted, counts)
+    loads = loads_of(work, device.gpu, time_ns)
     return Counting(
         kernel=observed.kernel,
         name=observed.name,
@@ -107,12 +112,41 @@ def counting(
         bottleneck=bottleneck(
             observed.kernel, measured, roofline.point, would_tell_more(measured, device, "")
         ),
-        findings=count_findings(counts, counted, roofline.bound),
+        findings=count_findings(counts, work, device.gpu, loads),
         lines=lines,
         lines_unavailable=None if lines else NO_LINES,
         limits=tuple(_limits(observed.executed)),
         instructions=observed.rows,
+        tallies=work.tallies,
     )
+
+
+def _counts(observed: Observed, counted: Counted, counts: Totals) -> Counts:
+    """What causes rest on, of the whole grid."""
+    groups = observed.executed.of_workgroups
+    return Counts(
+        kernel=observed.kernel,
+        gfx=observed.device.gfx,
+        wave_size=observed.executed.wave_size,
+        workgroups=groups,
+        tallies=tallies(
+            counted,
+            compulsory_bytes=_compulsory_bytes(counts),
+            spilled_registers=observed.resources.vgpr_spills or 0,
+            work_items=min(math.prod(observed.grid), groups * observed.workgroup_size),
+        ),
+        flops={one.ceiling: one.amount for one in counts.operations},
+    )
+
+
+def _compulsory_bytes(counts: Totals) -> float:
+    """What memory has to give and take. Of a sample, lines that workgroups share count several times, but no more
+    often than they are asked for."""
+    if counts.footprint is None:
+        return 0.0
+    most = sum(one.lines * one.line_bytes for one in counts.accesses if one.space != "scratch")
+    compulsory = counts.footprint.compulsory_bytes
+    return float(min(compulsory, most) if counts.footprint.is_scaled else compulsory)
 
 
 def banks_of(gfx: str) -> int:

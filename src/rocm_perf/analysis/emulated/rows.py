@@ -63,8 +63,8 @@ def kind_of(row: Row) -> Class:
 def space_of(row: Row) -> Space | None:
     """Which memory an instruction asks for; None where it asks for none."""
     kind = kind_of(row)
-    if kind.startswith("VMEM"):
-        return "global"
+    if kind.startswith("VMEM"):  # gfx90a reaches scratch by buffer instructions, and pointers to it are flat
+        return "scratch" if 2 * row.scratch_bytes > row.bytes else "global"
     return "scratch" if kind == "scratch" else "scalar" if kind == "SMEM" and row.bytes else None
 
 

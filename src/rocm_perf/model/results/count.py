@@ -19,6 +19,15 @@ SCHEMA_VERSION = 1
 
 Space = Literal["global", "scratch", "scalar"]
 Bound = Literal["memory", "compute", "either"]
+TallyName = Literal[
+    "waves", "work-items", "instructions", "vector", "vector lanes", "f64", "f32", "f16", "integer", "special",
+    "conversions", "f64 conversions", "integer divisions", "multiply-adds", "products of loads", "dependent", "matrix",
+    "scalar", "branches", "barriers", "waits", "lds", "lds cycles", "lds conflicts", "loads", "stores", "atomics",
+    "local atomics", "load bytes", "load lines", "dense load lines", "store bytes", "store lines", "dense store lines",
+    "narrow accesses", "wide accesses", "l1 look-ups", "atomic lanes", "contended lanes", "local atomic lanes",
+    "contended local lanes", "scratch accesses", "indexed scratch accesses", "scratch bytes", "scratch lines",
+    "spilled registers", "compulsory bytes",
+]  # fmt: skip
 
 
 class InstructionCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +45,7 @@ class InstructionCount(msgspec.Struct, frozen=True, kw_only=True):
     lds_cycles: int = 0  # of the banks, conflicts included
     lds_conflicts: int = 0  # cycles that conflicts added
     same_address: int = 0  # atomics: lanes whose address an earlier lane of the execution had
+    scratch_bytes: int = 0  # of `bytes`, those in the lanes' own memory, whichever instruction asks for them
 
 
 class Footprint(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +176,14 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     contended_atomics: int  # of them, those at an address that an earlier lane of the execution had
 
 
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """One number of the whole grid that causes rest on: instructions count once for each wave that executes them."""
+
+    name: TallyName
+    amount: float
+    most_at: str = ""  # the instruction that has the most of it, with its source line where that is known
+
+
 class EmulatedRoofline(msgspec.Struct, frozen=True, kw_only=True):
     """Where the kernel meets the roofs of its GPU. What the caches serve is not known, so its intensity has bounds."""
 
@@ -201,3 +219,4 @@ class Counting(msgspec.Struct, frozen=True, kw_only=True):
     lines_unavailable: str | None
     limits: tuple[str, ...]  # what emulation cannot say
     instructions: tuple[InstructionCount, ...]
+    tallies: tuple[Tally, ...] = ()

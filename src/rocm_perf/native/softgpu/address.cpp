@@ -114,15 +114,44 @@ uint64_t distinct_lines(const Wave& wave, const Addresses& addresses, uint64_t s
   return count;
 }
 
+bool is_buffer_scratch(uint64_t address) {
+  return address >= kBufferScratch && address < kBufferScratch + kMostScratch;
+}
+
+// The offset into the lane's own memory; kNothing where the address is not in it.
+template <Space space>
+uint64_t scratch_offset(uint64_t address) {
+  if constexpr (space == Space::kScratch) return address;
+  if constexpr (space == Space::kBuffer)
+    if (is_buffer_scratch(address)) return address - kBufferScratch;
+  if constexpr (space == Space::kFlat)
+    if (address >> 32 == kScratchAperture >> 32) return address - kScratchAperture;
+  return kNothing;
+}
+
+void note_lines(const Wave& wave, const Addresses& addresses, uint64_t size, uint64_t times, Count& count) {
+  count.lines_64 += times * distinct_lines(wave, addresses, size, 64);
+  count.lines_128 += times * distinct_lines(wave, addresses, size, 128);
+}
+
 // Scratch is interleaved: words at one offset of all lanes lie beside each other (LLVM, AMDGPUUsage: private segment).
 // Lines of wider accesses are those of their first words, as many times.
-void note_scratch(const Wave& wave, Addresses addresses, uint64_t size, Count& count) {
-  for (int lane = 0; lane < kLanes; ++lane)
-    addresses.lane[lane] =
-        addresses.lane[lane] / 4 * 4 * static_cast<uint64_t>(wave.size) + 4 * static_cast<uint64_t>(lane);
-  uint64_t words = (size + 3) / 4;
-  count.lines_64 += words * distinct_lines(wave, addresses, 4, 64);
-  count.lines_128 += words * distinct_lines(wave, addresses, 4, 128);
+template <Space space>
+void note_memory(const Wave& wave, const Addresses& addresses, uint64_t size, Count& count) {
+  Addresses shared = addresses, own;
+  uint64_t own_lanes = 0;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    uint64_t offset = scratch_offset<space>(addresses.lane[lane]);
+    own.lane[lane] = kNothing;
+    if (offset == kNothing) continue;
+    shared.lane[lane] = kNothing;
+    own.lane[lane] = offset / 4 * 4 * static_cast<uint64_t>(wave.size) + 4 * static_cast<uint64_t>(lane);
+    own_lanes += wave.exec() >> lane & 1;
+  }
+  note_lines(wave, shared, size, 1, count);
+  if (!own_lanes) return;
+  note_lines(wave, own, 4, (size + 3) / 4, count);
+  count.scratch_bytes += size * own_lanes;
 }
 
 }  // namespace
@@ -150,8 +179,7 @@ unsigned char* located(Wave& wave, int lane, uint64_t address, uint64_t size, bo
   }
   if constexpr (space == Space::kBuffer) {
     if (address == kNothing) return nullptr;
-    if (address >= kBufferScratch && address < kBufferScratch + kMostScratch)
-      return in_scratch(wave, lane, address - kBufferScratch, size, is_write);
+    if (is_buffer_scratch(address)) return in_scratch(wave, lane, address - kBufferScratch, size, is_write);
   }
   return wave.memory->at(address, size, is_write);
 }
@@ -163,11 +191,10 @@ void note_access(Wave& wave, const Instruction& instruction, const Addresses& ad
   count->bytes += size * static_cast<uint64_t>(__builtin_popcountll(wave.exec()));
   if constexpr (space == Space::kLds) {
     note_banks(wave, addresses, size, instruction, *count);
-  } else if constexpr (space == Space::kScratch) {
-    note_scratch(wave, addresses, size, *count);
+  } else if constexpr (space == Space::kGlobal) {
+    note_lines(wave, addresses, size, 1, *count);
   } else {
-    count->lines_64 += distinct_lines(wave, addresses, size, 64);
-    count->lines_128 += distinct_lines(wave, addresses, size, 128);
+    note_memory<space>(wave, addresses, size, *count);
   }
 }
 

@@ -205,6 +205,7 @@ void Count::add(const Count& other) {
   bytes += other.bytes;
   lines_64 += other.lines_64;
   lines_128 += other.lines_128;
+  scratch_bytes += other.scratch_bytes;
   lds_cycles += other.lds_cycles;
   lds_conflicts += other.lds_conflicts;
   same_address += other.same_address;

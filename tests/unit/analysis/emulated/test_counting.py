@@ -102,14 +102,14 @@ def test_a_clean_kernel_has_no_finding() -> None:
     [
         (row("ds_load_b32 v0, v1", bytes=4 * LANES, lds_cycles=32 * WAVES, lds_conflicts=31 * WAVES),
          "bank-conflicts", "96.9 %"),
-        (moved("global_load_b32 v0, v[1:2], off", 32), "uncoalesced-loads", "lines of 128 B"),
-        (moved("global_store_b32 v[1:2], v0, off", 32), "uncoalesced-stores", "6.1 %"),
+        (moved("global_load_b32 v0, v[1:2], off", 32), "uncoalesced", "loads touch 11.3 times the lines"),
+        (moved("global_store_b32 v[1:2], v0, off", 32), "uncoalesced", "stores touch 16.5 times the lines"),
         (row("v_add_f32_e32 v0, v1, v2", 100 * WAVES, 25 * LANES), "divergence", "73.5 %"),
         (row("global_atomic_add_u32 v[0:1], v2, off", bytes=4 * LANES, lines_128=WAVES, same_address=31 * WAVES),
          "contended-atomics", "96.9 %"),
         (row("ds_add_u32 v0, v1", bytes=4 * LANES, lds_cycles=WAVES, same_address=31 * WAVES),
-         "contended-atomics", "96.9 %"),
-        (moved("scratch_store_b32 off, v5, s0", 1, each=16), "scratch-traffic", "57.1 %"),
+         "contended-local-atomics", "96.9 %"),
+        (moved("scratch_store_b32 off, v5, s0", 1, each=16), "private-array", "57.1 %"),
     ],
 )  # fmt: skip
 def test_a_planted_defect_is_found_with_its_number(defect: InstructionCount, name: str, says: str) -> None:
@@ -120,10 +120,10 @@ def test_a_planted_defect_is_found_with_its_number(defect: InstructionCount, nam
     assert ids(*SAXPY, MULTIPLY_ADD, defect).count(name) == 1
 
 
-def test_integer_overhead_counts_where_memory_is_not_the_roof() -> None:
+def test_integer_arithmetic_counts_where_memory_is_not_the_roof() -> None:
     many = row("v_fma_f32 v0, v1, v2, v3", 3000 * WAVES)
     integers = row("v_mul_lo_u32 v0, v1, v2", 6000 * WAVES)
-    assert ids(LOAD, many, integers, STORE) == ["integer-overhead"]
+    assert ids(LOAD, many, integers, STORE) == ["integer-arithmetic"]
     assert ids(*SAXPY, row("v_mul_lo_u32 v0, v1, v2", 10 * WAVES)) == []
 
 

@@ -15,7 +15,7 @@ std::string text(const Footprint::Lines& lines) {
 void append_count(std::string& out, std::uint64_t address, const Count& count) {
   out += "[" + std::to_string(address);
   for (std::uint64_t value : {count.executions, count.lanes, count.bytes, count.lines_64, count.lines_128,
-                              count.lds_cycles, count.lds_conflicts, count.same_address})
+                              count.lds_cycles, count.lds_conflicts, count.same_address, count.scratch_bytes})
     out += "," + std::to_string(value);
   out += "]";
 }

@@ -1,0 +1,627 @@
+"""The units and causes of a kernel whose machine code was executed without a GPU: exact counts, and no time.
+
+How long a unit is busy with what was counted follows from its rate. Where the kernel's time is known, that is its use;
+where it is not, units are weighed against the longest of them, which is the least time that the kernel can take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
+
+import msgspec
+
+from rocm_perf.analysis.limits.catalogue import catalogue, remedy
+from rocm_perf.arch.gpu import Gpu
+from rocm_perf.model.machine_ceilings import MATRIX
+from rocm_perf.model.quantity import Quantity, unavailable
+from rocm_perf.model.results.count import Tally, TallyName
+from rocm_perf.model.results.limits import Cause, Certainty, Reading, UnitUse
+from rocm_perf.units import format_bytes, format_share
+
+SOURCE: Literal["emulation"] = "emulation"
+NO_TIME = "emulation has no time, and none was given"
+FULL, SURE = 0.6, 0.8  # of the time: a unit is likely the limit, and is the limit
+_LEAST_SHARE = 0.05  # of the time: what explains less is no cause
+
+CONFLICTS = 0.2  # of the LDS cycles
+DENSE = 0.5  # of the lines that accesses touch: what dense ones would need
+NARROW = 0.5  # of the accesses
+F64_CONVERTED = 0.5  # conversions for each operation in f64
+F64_TIME, SPECIAL_TIME, DIVISION_TIME = 0.2, 0.3, 0.3  # of the time of vector instructions
+INTEGERS = 0.5  # of the vector instructions
+IDLE = 0.25  # of the lanes
+CONTENDED = 0.25  # of the atomic operations
+ATOMIC_ACCESSES, ATOMIC_INSTRUCTIONS = 0.3, 0.05  # of the accesses, of the instructions
+SPILLED = 0.1  # of the bytes of vector accesses
+BARRIERS, BARRIER_INSTRUCTIONS = 16, 32  # a wave; instructions from one to the next
+DEPENDENT = 0.5  # of the vector instructions
+PRODUCTS, REUSE = 0.1, 4  # of the vector instructions; operations for each byte that has to move
+
+_DIVISION = (
+    20  # vector instructions of a division of 32-bit integers, as LLVM 22 compiles it for gfx942 and gfx1100
+)
+_CDNA_SPECIAL, _RDNA_SPECIAL = 4, 4  # times as long as an addition: counters of MI300X; AMD, RDNA 3 ISA
+# An operation in f64 takes so many times as long as one in f32: MI200 and MI300 issue both in one turn (counters);
+# AMD gives 1.9 TFLOP/s for a Radeon RX 7900 XTX, and rocprof-compute half of its rate for gfx115x.
+_F64_TIMES = {"gfx11": 16, "gfx115": 32, "gfx12": 32}
+_WAVES_THAT_HIDE = {"gfx9": 2, "gfx1": 5}  # on a SIMD: as many hide the latency of an addition in f32
+_MATRIX_TYPES = {"gfx9": ("f64", "f32", "f16"), "gfx1": ("f16",)}
+
+_UNITS = {
+    "vector": "vector units (VALU)",
+    "matrix": "matrix units",
+    "scalar": "scalar unit",
+    "lds": "LDS",
+    "l1": "L1 look-ups",
+    "memory": "device memory",
+}
+_FORMULAS = {
+    "vector": "cycles of the vector instructions / SIMDs",
+    "matrix": "operations / peak of the matrix units",
+    "scalar": "scalar instructions / scalar units",
+    "lds": "LDS cycles / compute units",
+    "l1": "look-ups of lines / compute units",
+    "memory": "bytes of distinct lines / bandwidth",
+}
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """What `count` knows of one launch of a kernel. `flops`: operations of matrix units by ceiling ("f16 matrix")."""
+
+    kernel: str
+    gfx: str
+    wave_size: int
+    workgroups: int
+    tallies: tuple[Tally, ...]
+    flops: Mapping[str, float] = {}
+
+    def of(self, name: TallyName) -> float:
+        """Return a tally, 0 where nothing of it was counted."""
+        return next((one.amount for one in self.tallies if one.name == name), 0.0)
+
+    def most_at(self, name: TallyName) -> tuple[str, ...]:
+        """Return a sentence on the instruction that has the most of it."""
+        place = next((one.most_at for one in self.tallies if one.name == name), "")
+        return (f"most at {place}",) if place else ()
+
+    def share(self, part: TallyName, *whole: TallyName) -> float:
+        """Return a tally as a share of the sum of others, 0 where there are none of these."""
+        of = sum(map(self.of, whole))
+        return self.of(part) / of if of else 0.0
+
+    @property
+    def is_rdna(self) -> bool:
+        """Return whether the chip is not of the CDNA family."""
+        return not self.gfx.startswith("gfx9")
+
+    @property
+    def vector_cycles(self) -> float:
+        """Return the cycles of a SIMD that its vector instructions take."""
+        return self.turn * (self.of("vector") + sum(self.extra.values()))
+
+    @property
+    def turn(self) -> float:
+        """Return the cycles of a SIMD that a plain vector instruction takes."""
+        return self.wave_size / 32 if self.is_rdna else 4.0
+
+    @property
+    def extra(self) -> Mapping[str, float]:
+        """Return the turns that slow instructions take beyond one."""
+        special = _RDNA_SPECIAL if self.is_rdna else _CDNA_SPECIAL
+        return {
+            "special": (special - 1) * self.of("special"),
+            "f64": (self.f64_times - 1) * (self.of("f64") + self.of("f64 conversions")),
+        }
+
+    @property
+    def f64_times(self) -> int:
+        """Return how many times as long as in f32 an operation in f64 takes."""
+        known = [family for family in _F64_TIMES if self.gfx.startswith(family)]
+        return _F64_TIMES[max(known, key=len)] if known else 1
+
+
+class Loads(msgspec.Struct, frozen=True):
+    """How busy each unit is, as shares of one time: that of the kernel, or the least that its counts allow."""
+
+    shares: Mapping[str, float]
+    is_timed: bool
+
+    def of(self, unit: str) -> float:
+        return min(1.0, self.shares.get(unit, 0.0))
+
+    @property
+    def fullest(self) -> str:
+        """Return the fullest unit."""
+        return max(self.shares, key=lambda unit: self.shares[unit], default="")
+
+    def saved(self, relieved: Mapping[str, float]) -> float:
+        """Return the share of the time that is saved at most when units keep only these shares of their work."""
+        left = max((self.of(unit) * relieved.get(unit, 1.0) for unit in self.shares), default=0.0)
+        freed = max((self.of(unit) * (1 - share) for unit, share in relieved.items()), default=0.0)
+        return max(0.0, min(freed, 1 - left))
+
+
+class Defect(msgspec.Struct, frozen=True, kw_only=True):
+    """A cause before it has its remedy. `unit`: the one that it fills; empty where it makes waves wait."""
+
+    id: str
+    share: float
+    saves: float | None
+    unit: str = ""
+    title: str
+    evidence: tuple[str, ...] = ()
+
+
+def emulated_limits(
+    counts: Counts, gpu: Gpu | None, time_ns: float | None
+) -> tuple[list[UnitUse], list[Reading], list[Cause]]:
+    """Return the units, readings and causes that the counts of a kernel show.
+
+    `gpu` is the one that it runs on and `time_ns` what it takes there. Without them units have no use, and causes are
+    weighed by the least time that the counts allow.
+    """
+    loads = loads_of(counts, gpu, time_ns)
+    causes = [_cause(counts, one, loads) for one in defects(counts, gpu, loads) if one.share >= _LEAST_SHARE]
+    return list(_units(counts, loads)), list(_readings(counts)), causes
+
+
+def loads_of(counts: Counts, gpu: Gpu | None, time_ns: float | None) -> Loads:
+    """Return how busy the units are."""
+    times = _least_times(counts, gpu, is_spread=time_ns is not None)
+    whole = time_ns if time_ns and gpu else max(times.values(), default=0.0)
+    shares = {unit: ns / whole for unit, ns in times.items() if whole}
+    return Loads(shares, is_timed=bool(time_ns and gpu))
+
+
+def _least_times(counts: Counts, gpu: Gpu | None, *, is_spread: bool) -> dict[str, float]:
+    """Return how long each unit takes in nanoseconds; cycles of one compute unit where the GPU is not known.
+
+    `is_spread`: all compute units count, else those that a workgroup can be on.
+    """
+    simds = (gpu.simds_per_cu if gpu else 2) if counts.is_rdna else 4
+    units = float(gpu.compute_units) if gpu else 1.0
+    used = units if is_spread else min(units, counts.workgroups)
+    ghz = gpu.clock_mhz / 1000 if gpu else 1.0
+    per_scalar = counts.of("scalar") / (simds if counts.is_rdna else 1)
+    cycles = {
+        "vector": counts.vector_cycles / simds,
+        "scalar": per_scalar,
+        "lds": counts.of("lds cycles"),
+        "l1": counts.of("l1 look-ups"),
+    }
+    times = {unit: amount / max(1.0, used) / ghz for unit, amount in cycles.items()}
+    if gpu is not None:
+        times["memory"] = counts.of("compulsory bytes") / gpu.memory_gbps
+        times["matrix"] = sum(
+            amount / gpu.matrix_tflops[dtype] / 1000
+            for ceiling, amount in counts.flops.items()
+            if ceiling.endswith(MATRIX) and (dtype := ceiling.removesuffix(MATRIX)) in gpu.matrix_tflops
+        )
+    return {unit: ns for unit, ns in times.items() if ns > 0}
+
+
+# Causes ------------------------------------------------------------------------------------------------------------
+
+Rule = Callable[[Counts, Gpu | None, Loads], Iterator[Defect]]
+
+
+def defects(counts: Counts, gpu: Gpu | None, loads: Loads) -> list[Defect]:
+    """Return everything that stands out, what explains most first."""
+    found = [defect for rule in _RULES for defect in rule(counts, gpu, loads)]
+    return sorted(found, key=lambda one: -round(one.share, 3))
+
+
+def _bank_conflicts(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
+    conflicts = counts.share("lds conflicts", "lds cycles")
+    if conflicts < CONFLICTS:
+        return
+    cycles, accesses = counts.of("lds cycles"), counts.of("lds")
+    least = cycles * (1 - conflicts) / accesses
+    yield Defect(
+        id="bank-conflicts",
+        share=loads.of("lds") * conflicts,
+        saves=loads.saved({"lds": 1 - conflicts}),
+        unit="lds",
+        title=f"{format_share(conflicts)} of the LDS cycles are bank conflicts",
+        evidence=(
+            f"an LDS instruction takes {cycles / accesses:.3g} cycles instead of {least:.3g}",
+            *counts.most_at("lds conflicts"),
+        ),
+    )
+
+
+def _uncoalesced(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
+    wasted, parts, evidence = 0.0, [], []
+    for what, times, moved, lines, dense in _ACCESSES:
+        touched, needed = counts.of(lines), counts.of(dense)
+        if not touched or needed / touched >= DENSE:
+            continue
+        wasted += touched - needed
+        parts.append(f"{what} touch {touched / needed:.3g} times the lines that their bytes would need")
+        evidence.append(
+            f"a {what.removesuffix('s')} of a wave asks for {touched / counts.of(times):.3g} lines to move "
+            f"{counts.of(moved) / counts.of(times):,.0f} B, which would fit into {needed / counts.of(times):.3g}"
+        )
+        evidence.extend(counts.most_at(lines))
+    whole = counts.of("load lines") + counts.of("store lines")
+    if not parts or wasted < _LEAST_SHARE * whole:
+        return
+    asked = counts.of("load bytes") + counts.of("store bytes")
+    compulsory = counts.of("compulsory bytes")
+    relieved = {
+        "l1": 1 - min(0.95, wasted / max(wasted, counts.of("l1 look-ups"))),
+        "memory": min(1.0, asked / compulsory) if compulsory else 1.0,
+    }
+    unit = max(relieved, key=lambda one: loads.of(one) * (1 - relieved[one]))
+    yield Defect(
+        id="uncoalesced",
+        share=loads.of(unit) * (1 - relieved[unit]),
+        saves=loads.saved(relieved),
+        unit=unit,
+        title=f"its {' and its '.join(parts)}",
+        evidence=(*evidence, "whether the caches hide it, counts do not say"),
+    )
+
+
+_ACCESSES: tuple[tuple[str, TallyName, TallyName, TallyName, TallyName], ...] = (
+    ("loads", "loads", "load bytes", "load lines", "dense load lines"),
+    ("stores", "stores", "store bytes", "store lines", "dense store lines"),
+)
+
+
+def _narrow(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
+    narrow = counts.share("narrow accesses", "loads", "stores")
+    if narrow < NARROW or loads.fullest in ("vector", "lds", "matrix", "scalar"):
+        return
+    yield Defect(
+        id="narrow-accesses",
+        share=narrow * (1 - loads.of("memory")) if loads.is_timed else narrow,
+        saves=max(0.0, 1 - max(loads.shares.values())) if loads.is_timed else None,
+        title=f"{format_share(narrow)} of its accesses to memory move one or two bytes a lane",
+        evidence=(
+            "a wave needs an instruction for each, and has little in flight",
+            *counts.most_at("narrow accesses"),
+        ),
+    )
+
+
+def _accidental_f64(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
+    f64, converted = counts.of("f64"), counts.of("f64 conversions")
+    if not f64 or converted < F64_CONVERTED * f64:
+        return
+    turns = counts.vector_cycles / counts.turn
+    taken = (f64 + converted) * counts.f64_times / turns
+    if taken < F64_TIME:
+        return
+    left = 1 - taken + f64 / turns
+    yield Defect(
+        id="accidental-f64",
+        share=loads.of("vector") * taken,
+        saves=loads.saved({"vector": left}),
+        unit="vector",
+        title=f"{format_share(taken)} of the time of its vector instructions goes into f64 and into conversions to and "
+        "from it, though its data is narrower",
+        evidence=(
+            f"{converted / f64:.2g} conversions for each operation in f64",
+            *counts.most_at("f64"),
+        ),
+    )
+
+
+def _special(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
+    special = counts.of("special") - counts.of("integer divisions")
+    times = _RDNA_SPECIAL if counts.is_rdna else _CDNA_SPECIAL
+    taken = times * special / (counts.vector_cycles / counts.turn) if special > 0 else 0.0
+    if taken < SPECIAL_TIME:
+        return
+    yield Defect(
+        id="special-functions",
+        share=loads.of("vector") * taken,
+        saves=loads.saved({"vector": 1 - taken * (times - 1) / times}),
+        unit="vector",
+        title=f"special functions (exp, sin, sqrt, reciprocal) take {format_share(taken)} of the time of its vector "
+        "instructions",
+        evidence=(f"each takes {times} times as long as an addition", *counts.most_at("special")),
+    )
+
+
+def _integers(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
+    turns = counts.vector_cycles / counts.turn
+    integers = counts.share("integer", "vector")
+    divisions = counts.of("integer divisions")
+    taken = min(1.0, divisions * _DIVISION / turns) if turns else 0.0
+    if taken >= DIVISION_TIME:
+        yield Defect(
+            id="integer-division",
+            share=loads.of("vector") * taken,
+            saves=loads.saved({"vector": 1 - taken * (_DIVISION - 2) / _DIVISION}),
+            unit="vector",
+            title=f"divisions of integers take about {format_share(taken)} of the time of its vector instructions",
+            evidence=(
+                f"{divisions / counts.of('waves'):,.3g} for each wave, about {_DIVISION} instructions each",
+                *counts.most_at("integer divisions"),
+            ),
+        )
+    elif integers >= INTEGERS and loads.of("vector") >= FULL:
+        floats = counts.of("f32") + counts.of("f16") + counts.of("f64")
+        beside = (
+            f"{counts.of('integer') / floats:.3g} for each floating-point one"
+            if floats
+            else "no floating-point ones"
+        )
+        yield Defect(
+            id="integer-arithmetic",
+            share=loads.of("vector") * integers,
+            saves=loads.saved({"vector": 1 - integers}),
+            unit="vector",
+            title=f"{format_share(integers)} of its vector instructions compute with integers",
+            evidence=(beside, *counts.most_at("integer")),
+        )
+
+
+def _barriers(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
+    waves, barriers, instructions = counts.of("waves"), counts.of("barriers"), counts.of("instructions")
+    if waves <= counts.workgroups or not barriers:
+        return  # a wave that is alone in its workgroup waits for none
+    each, apart = barriers / waves, instructions / barriers
+    if each < BARRIERS or apart > BARRIER_INSTRUCTIONS:
+        return
+    waiting = (barriers + counts.of("waits")) / instructions
+    yield Defect(
+        id="barriers",
+        share=waiting,
+        saves=max(0.0, 1 - max(loads.shares.values(), default=0.0)) if loads.is_timed else None,
+        title=f"each wave meets {each:,.0f} barriers, {apart:.2g} instructions apart",
+        evidence=(
+            f"{format_share(waiting)} of its instructions are barriers and waits",
+            *counts.most_at("barriers"),
+        ),
+    )
+
+
+def _idle_lanes(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
+    places, possible = counts.of("waves") * counts.wave_size, counts.of("vector") * counts.wave_size
+    if not places or not possible:
+        return
+    filled, active = min(1.0, counts.of("work-items") / places), counts.of("vector lanes") / possible
+    idle = 1 - min(1.0, active / filled) if filled else 0.0
+    if idle >= IDLE:
+        yield Defect(
+            id="divergence",
+            share=loads.of("vector") * idle,
+            saves=loads.saved({"vector": 1 - idle, "scalar": 1 - idle}),
+            unit="vector",
+            title=f"{format_share(idle)} of its lanes stand idle in vector instructions",
+            evidence=(
+                f"{active * counts.wave_size:.1f} of {counts.wave_size} lanes work: those of a wave take "
+                "different ways",
+            ),
+        )
+    if filled <= 1 - IDLE:
+        size = counts.of("work-items") / counts.workgroups
+        yield Defect(
+            id="workgroup-size",
+            share=loads.of("vector") * (1 - filled),
+            saves=loads.saved(dict.fromkeys(("vector", "scalar", "l1"), filled)),
+            unit="vector",
+            title=f"workgroups of {size:,.0f} leave {format_share(1 - filled)} of the lanes of their waves empty",
+        )
+
+
+def _atomics(counts: Counts, _gpu: Gpu | None, _loads: Loads) -> Iterator[Defect]:
+    places: tuple[tuple[str, str, TallyName, TallyName, TallyName], ...] = (
+        ("contended-atomics", "atomics", "contended lanes", "atomic lanes", "atomics"),
+        (
+            "contended-local-atomics",
+            "atomics in LDS",
+            "contended local lanes",
+            "local atomic lanes",
+            "local atomics",
+        ),
+    )
+    for cause, what, contended, lanes, atomics in places:
+        share = counts.share(contended, lanes)
+        if share >= CONTENDED:
+            each = counts.of(lanes) / counts.of(atomics)
+            yield Defect(
+                id=cause,
+                share=share * min(1.0, each * counts.of(atomics) / counts.of("instructions")),
+                saves=None,
+                title=f"{format_share(share)} of its {what} wait for another lane of their wave at the same address",
+                evidence=(
+                    f"{counts.of(lanes):,.0f} operations by lanes, {counts.of(contended):,.0f} of them at an address "
+                    "that an earlier lane has",
+                    *counts.most_at(contended),
+                ),
+            )
+    accesses = counts.share("atomics", "loads", "stores", "atomics")
+    issued = counts.share("atomics", "instructions")
+    if (
+        accesses >= ATOMIC_ACCESSES
+        and issued >= ATOMIC_INSTRUCTIONS
+        and counts.share("contended lanes", "atomic lanes") < CONTENDED
+    ):
+        yield Defect(
+            id="many-atomics",
+            share=accesses,
+            saves=None,
+            title=f"{format_share(accesses)} of its accesses to global memory are atomics",
+            evidence=(
+                f"{counts.of('atomics') / counts.of('waves'):,.3g} for each wave",
+                *counts.most_at("atomics"),
+            ),
+        )
+
+
+def _scratch(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
+    size = counts.of("scratch bytes")
+    share = size / whole if (whole := size + counts.of("load bytes") + counts.of("store bytes")) else 0.0
+    if share < SPILLED:
+        return
+    is_array = counts.share("indexed scratch accesses", "scratch accesses") >= 0.5 or not counts.of(
+        "spilled registers"
+    )
+    lines = counts.share("scratch lines", "scratch lines", "load lines", "store lines")
+    yield Defect(
+        id="private-array" if is_array else "spills",
+        share=max(loads.of("l1"), loads.of("memory")) * lines,
+        saves=loads.saved({"l1": 1 - lines}) if loads.of("l1") >= FULL else None,
+        unit="l1",
+        title=f"{format_share(share)} of the bytes of its vector accesses are scratch ({format_bytes(size)}): "
+        + ("an array that is indexed by a value" if is_array else "registers are spilled"),
+        evidence=(
+            *(() if is_array else (f"the compiler spilled {counts.of('spilled registers'):,.0f} registers",)),
+            f"{format_share(lines)} of the lines that it asks for are scratch",
+            *counts.most_at("scratch bytes"),
+        ),
+    )
+
+
+def _dependent(counts: Counts, gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
+    dependent, vector = counts.share("dependent", "vector"), counts.share("vector", "instructions")
+    if gpu is None or dependent < DEPENDENT or vector < 0.5:
+        return
+    waves = counts.of("waves") / (gpu.simds_per_cu * min(gpu.compute_units, counts.workgroups))
+    hidden = next(most for family, most in _WAVES_THAT_HIDE.items() if counts.gfx.startswith(family))
+    if waves >= hidden:
+        return
+    yield Defect(
+        id="dependent-arithmetic",
+        share=dependent * vector,
+        saves=max(0.0, 1 - max(loads.shares.values(), default=0.0)) if loads.is_timed else None,
+        title=f"{format_share(dependent)} of its vector instructions need the result of the one before, and a SIMD has "
+        f"{max(1.0, waves):.2g} {'wave' if waves <= 1 else 'waves'} to hide that",
+        evidence=counts.most_at("dependent"),
+    )
+
+
+def _no_matrix_units(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
+    share = counts.share("products of loads", "vector")
+    family = next((name for name in _MATRIX_TYPES if counts.gfx.startswith(name)), "")
+    is_narrow = bool(counts.of("conversions") or counts.of("f16"))
+    if not family or counts.of("matrix") or share < PRODUCTS:
+        return
+    if "f32" not in _MATRIX_TYPES[family] and not is_narrow:
+        return
+    moved = counts.of("compulsory bytes")
+    if not moved or 2 * counts.of("products of loads") * counts.wave_size / moved < REUSE:
+        return
+    busy = max(loads.of("vector"), loads.of("lds"))
+    yield Defect(
+        id="matrix-units-unused",
+        share=busy,
+        saves=loads.saved(dict.fromkeys(("vector", "lds", "scalar", "l1"), 0.05)),
+        unit="vector",
+        title="it multiplies loaded numbers by loaded numbers without the matrix units",
+        evidence=(
+            f"{format_share(share)} of its vector instructions multiply and add two values that were loaded",
+            *(("its data is converted to f32 first",) if counts.of("conversions") else ()),
+            *counts.most_at("products of loads"),
+        ),
+    )
+
+
+_RULES: tuple[Rule, ...] = (
+    _bank_conflicts, _uncoalesced, _narrow, _accidental_f64, _special, _integers, _barriers, _idle_lanes, _atomics,
+    _scratch, _dependent, _no_matrix_units,
+)  # fmt: skip
+
+
+def _cause(counts: Counts, defect: Defect, loads: Loads) -> Cause:
+    return Cause(
+        id=defect.id,
+        share=min(1.0, defect.share),
+        saves=defect.saves,
+        certainty=_certainty(defect, loads),
+        title=defect.title,
+        evidence=defect.evidence,
+        remedy=remedy(defect.id, counts.kernel),
+        source=SOURCE,
+        is_not=catalogue()[defect.id].is_not,
+    )
+
+
+def _certainty(defect: Defect, loads: Loads) -> Certainty:
+    """Return how certain it is that a defect costs time: exact counts prove the defect, not that it is the limit."""
+    busy = loads.of(defect.unit) if defect.unit else 0.0
+    if loads.is_timed and busy >= SURE:
+        return "proven"
+    return "likely" if busy >= FULL else "hint"
+
+
+# Units and readings -------------------------------------------------------------------------------------------------
+
+
+def _units(counts: Counts, loads: Loads) -> Iterator[UnitUse]:
+    useful = _useful(counts)
+    for unit, title in _UNITS.items():
+        if unit not in loads.shares:
+            continue
+        formula = f"({_FORMULAS[unit]}) / time of the kernel"
+        busy = (
+            Quantity(loads.shares[unit], "", formula) if loads.is_timed else unavailable("", formula, NO_TIME)
+        )
+        yield UnitUse(unit, title, busy, useful.get(unit), SOURCE)
+
+
+def _useful(counts: Counts) -> Mapping[str, Quantity]:
+    found: dict[str, Quantity] = {}
+    if counts.of("lds cycles"):
+        formula = "1 - cycles of bank conflicts / LDS cycles"
+        found["lds"] = Quantity(1 - counts.share("lds conflicts", "lds cycles"), "", formula)
+    if counts.of("vector"):
+        active = counts.of("vector lanes") / (counts.of("vector") * counts.wave_size)
+        found["vector"] = Quantity(active, "", "active lanes / (vector instructions * lanes of a wave)")
+    if lines := counts.of("load lines") + counts.of("store lines"):
+        dense = counts.of("dense load lines") + counts.of("dense store lines")
+        found["l1"] = Quantity(
+            dense / lines, "", "lines that dense accesses would need / lines that are touched"
+        )
+    return found
+
+
+_SHARES: tuple[tuple[str, TallyName, tuple[TallyName, ...], str], ...] = (
+    ("used_load_bytes", "dense load lines", ("load lines",), "lines that dense loads would need"),
+    ("used_store_bytes", "dense store lines", ("store lines",), "lines that dense stores would need"),
+    ("load_share", "loads", ("loads", "stores"), "share of the accesses that load"),
+    ("conflict_share", "lds conflicts", ("lds cycles",), "share of the cycles of LDS that bank conflicts add"),
+    ("atomic_accesses", "atomics", ("loads", "stores", "atomics"), "share of the accesses that are atomics"),
+    ("local_atomics", "local atomics", ("instructions",), "share of the instructions that are atomics in LDS"),
+    ("local_accesses", "scratch accesses", ("loads", "stores", "atomics", "scratch accesses"), "share of accesses to scratch"),
+    ("narrow_accesses", "narrow accesses", ("loads", "stores"), "share of accesses of one or two bytes a lane"),
+    ("wide_accesses", "wide accesses", ("loads", "stores"), "share of accesses of eight bytes a lane or more"),
+    ("f64_instructions", "f64", ("vector",), "share of the vector instructions that compute in f64"),
+    ("f32_instructions", "f32", ("vector",), "share of the vector instructions that compute in f32"),
+    ("f16_instructions", "f16", ("vector",), "share of the vector instructions that compute in f16"),
+    ("integer_instructions", "integer", ("vector",), "share of the vector instructions that compute with integers"),
+    ("conversion_instructions", "conversions", ("vector",), "share of the vector instructions that convert"),
+)  # fmt: skip
+
+
+def _readings(counts: Counts) -> Iterator[Reading]:
+    for name, part, whole, title in _SHARES:
+        if sum(map(counts.of, whole)):
+            formula = f"{part} / ({' + '.join(whole)})"
+            yield Reading(name, "work", title, Quantity(counts.share(part, *whole), "", formula), SOURCE)
+    if counts.of("vector"):
+        active = counts.of("vector lanes") / (counts.of("vector") * counts.wave_size)
+        formula = "active lanes / (vector instructions * lanes of a wave)"
+        yield Reading(
+            "active_lanes", "work", "share of the lanes that work", Quantity(active, "", formula), SOURCE
+        )
+        times = _RDNA_SPECIAL if counts.is_rdna else _CDNA_SPECIAL
+        special = times * counts.of("special") * counts.turn / counts.vector_cycles
+        formula = f"{times} * special functions / turns of the vector instructions"
+        title = "share of the time of vector instructions that special functions take"
+        yield Reading("special_instructions", "work", title, Quantity(special, "", formula), SOURCE)
+    if counts.workgroups and counts.of("work-items"):
+        items = counts.of("work-items") / counts.workgroups
+        formula = "work-items / workgroups"
+        yield Reading(
+            "workgroup_items",
+            "parallelism",
+            "work-items of a workgroup",
+            Quantity(items, "", formula),
+            SOURCE,
+        )
