@@ -1,5 +1,5 @@
-"""Nsight Compute's tables (`ncu --csv`): one row per kernel with the units in the second line (`--page raw`), one row per
-metric (`--page details`), or the least, largest and mean value of each metric (`--print-summary`).
+"""Nsight Compute's tables (`ncu --csv`): one row per kernel with the units in the second line (`--page raw`), one row
+per metric (`--page details`), or the least, largest and mean value of each metric (`--print-summary`).
 
 ncu records how long a kernel ran (gpu__time_duration), not when. Where nothing else timed the kernels of a run,
 `laid_end_to_end` places them one after the other.
@@ -82,7 +82,7 @@ _DECIMAL_POINT = r",\d{2,3}[.,]|^-?\d+\.(?:\d{1,2}|\d{4,})$"
 _OTHER_GROUPING = "[\\s'\u2019\u00a0\u202f]"
 
 _DURATIONS = ("gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max")
-_UNTIMED = "ncu did not record gpu__time_duration, so the dispatches have no times: add gpu__time_duration.sum to its --metrics"
+_UNTIMED = "ncu did not record how long the kernels took: add gpu__time_duration.sum to its --metrics"
 _RANGES = (
     "ncu profiled ranges, each of several kernels: a row is a whole range, and no single kernel is known"
 )
@@ -302,6 +302,8 @@ def _in_base_units(readings: pl.DataFrame) -> pl.DataFrame:
         {u: b for u, (_, b) in bases.items()}, default="", return_dtype=pl.String
     )
     readings = _under_metrics_names(readings.with_columns(value=pl.col("value") * factor, unit=base))
+    # A share that ncu makes of two counters of different passes may fall below 0: nothing was counted.
+    readings = readings.filter((pl.col("value") >= 0) | (pl.col("unit") != "%"))
     readings = readings.unique(["dispatch_id", "counter", "unit"], keep="first", maintain_order=True)
     ambiguous = pl.col("unit").n_unique().over("counter") > 1
     named = pl.concat_str("counter", pl.lit(" ["), "unit", pl.lit("]"))
