@@ -77,15 +77,17 @@ _TENSILE_TYPE = re.compile(r"^Cij[kl]*_\w{4,5}_\w{4,5}_(F8|B8|I8|4xi8|[SDHBCZ])"
 _TENSILE_SPLIT = re.compile(r"_GSU(\d+)(?=_|$)")
 _TENSILE_STREAM = re.compile(r"_SK[1-9]")
 _TENSILE_GROUP = re.compile(r"_WG(\d+)_(\d+)_(\d+)")
-_TENSILE_TYPES = {"S": "f32", "D": "f64", "H": "f16", "B": "bf16", "F8": "f8", "B8": "f8", "I8": "i8", "4xi8": "i8"}
-_CHIP = re.compile(r"_ISA(\d{3,4}|90a|90c)(?=_|$)")
+_TENSILE_TYPES = {
+    "S": "f32",
+    "D": "f64",
+    "H": "f16",
+    "B": "bf16",
+    "F8": "f8",
+    "B8": "f8",
+    "I8": "i8",
+    "4xi8": "i8",
+}
 _POST_SPLIT = re.compile(r"PostGSU(\d+)|splitKreduce|split_?k_?reduce|ReduceSplitK", re.IGNORECASE)
-
-
-def chip(kernel: str) -> str | None:
-    """Return the architecture that a Tensile kernel was made for, gfx942; None where the name does not say."""
-    found = _CHIP.search(kernel)
-    return f"gfx{found[1]}" if found else None
 
 
 def adds_up_parts(kernel: str) -> int | None:
@@ -99,7 +101,11 @@ def _tensile(kernel: str) -> Tile | None:
     found = _TENSILE.match(kernel)
     if not found:
         return None
-    split, kind, group = _TENSILE_SPLIT.search(kernel), _TENSILE_TYPE.match(kernel), _TENSILE_GROUP.search(kernel)
+    split, kind, group = (
+        _TENSILE_SPLIT.search(kernel),
+        _TENSILE_TYPE.match(kernel),
+        _TENSILE_GROUP.search(kernel),
+    )
     has_instruction = re.search(r"_MI\d+x\d+|_MIWT\d+", kernel) is not None
     parts = int(split[1]) if split else 0
     return Tile(
@@ -136,7 +142,14 @@ def _nvjet(kernel: str) -> Tile | None:
 
 _XMMA = re.compile(r"xmma_(\w*?)_tilesize(\d+)x(\d+)x(\d+)")
 _XMMA_ALIGNMENT = re.compile(r"align[ac](\d+)")
-_XMMA_TYPES = (("bf16", "bf16"), ("e4m3", "f8"), ("f16", "f16"), ("tf32", "xf32"), ("f64", "f64"), ("f32", "f32"))
+_XMMA_TYPES = (
+    ("bf16", "bf16"),
+    ("e4m3", "f8"),
+    ("f16", "f16"),
+    ("tf32", "xf32"),
+    ("f64", "f64"),
+    ("f32", "f32"),
+)
 
 
 def _xmma(kernel: str) -> Tile | None:
@@ -158,7 +171,14 @@ def _xmma(kernel: str) -> Tile | None:
 _CUTLASS = re.compile(
     r"cutlass_(?:\d+_)?(?:wmma_)?(tensorop|simt)_(\w*?)gemm\w*?_(\d+)x(\d+)(?:_(\d+)x(\d+))?_[nt]{2}_align(\d+)"
 )
-_CUTLASS_TYPES = (("bf16", "bf16"), ("f16", "f16"), ("tf32", "xf32"), ("h", "f16"), ("d", "f64"), ("s", "f32"))
+_CUTLASS_TYPES = (
+    ("bf16", "bf16"),
+    ("f16", "f16"),
+    ("tf32", "xf32"),
+    ("h", "f16"),
+    ("d", "f64"),
+    ("s", "f32"),
+)
 
 
 def _cutlass(kernel: str) -> Tile | None:
@@ -211,7 +231,13 @@ def _trtllm(kernel: str) -> Tile | None:
         n=int(found[3]),
         k=int(found[4]),
         on_matrix=True,
-        dtype="f8" if "E4m3" in first else "f4" if "E2m1" in first else "bf16" if "Bfloat16" in first else None,
+        dtype="f8"
+        if "E4m3" in first
+        else "f4"
+        if "E2m1" in first
+        else "bf16"
+        if "Bfloat16" in first
+        else None,
         weights="f4" if "MxE2m1" in found[1] or "E2m1" in found[1] else None,
     )
 
@@ -237,7 +263,9 @@ def _matmul_ogs(kernel: str) -> Tile | None:
     )
 
 
-_CK_TILE = re.compile(r"TileGemmShape<ck_tile::sequence<(\d+), ?(\d+), ?(\d+)>|TileGemmShapeINS_8sequenceIJLi(\d+)ELi(\d+)ELi(\d+)E")
+_CK_TILE = re.compile(
+    r"TileGemmShape<ck_tile::sequence<(\d+), ?(\d+), ?(\d+)>|TileGemmShapeINS_8sequenceIJLi(\d+)ELi(\d+)ELi(\d+)E"
+)
 _CK = re.compile(r"ELi(64|128|256|512)ELi(\d+)ELi(\d+)ELi(\d+)ELi\d+ELi\d+ELi(?:16|32)ELi(?:16|32)E")
 _CK_OPEN = re.compile(r"\b(64|128|256|512), (\d+), (\d+), (\d+), \d+, \d+, (?:16|32), (?:16|32)\b")
 
@@ -269,7 +297,9 @@ def _ggml(kernel: str) -> Tile | None:
     found = _GGML.search(kernel)
     if not found or found[1] == "q":
         return None
-    return Tile(maker="ggml", m=1, n=int(found[3]), columns_first=True, on_matrix=False, weights=f"ggml {found[2]}")
+    return Tile(
+        maker="ggml", m=1, n=int(found[3]), columns_first=True, on_matrix=False, weights=f"ggml {found[2]}"
+    )
 
 
 _IGEMM = re.compile(
@@ -308,13 +338,16 @@ def tile(kernel: str) -> Tile | None:
 
 _FLASH = re.compile(r"Flash_(?:fwd|bwd)_kernel_traits<(\d+), (\d+), (\d+), (\d+)")
 _CK_FMHA = re.compile(
-    r"TileFmhaShape<ck_tile::sequence<(\d+), ?(\d+), ?(\d+), ?(\d+), ?(\d+), ?(\d+)>|TileFmhaShapeINS_8sequenceIJLi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)E"
+    r"TileFmhaShape<ck_tile::sequence<(\d+), ?(\d+), ?(\d+), ?(\d+), ?(\d+), ?(\d+)>"
+    r"|TileFmhaShapeINS_8sequenceIJLi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)ELi(\d+)E"
 )
 _AOTRITON = re.compile(r"^(?:attn_fwd|bwd_kernel_(?:dk_dv|dq|fuse)|attn_bwd)\w*(?:\.kd)?$")
 _TRITON = re.compile(r"^_+(?:attn_fwd|fwd_kernel|attn_bwd|bwd_kernel)\w*")
 _TRT_FMHA = re.compile(r"fmhaSm\w*?H(\d+)\w*?Q(\d+)Kv(\d+)")
 _AITER = re.compile(r"fmha_(?:fwd|bwd)_hd(\d+)")
-_PAGED = re.compile(r"paged_attention|unified_attention|PagedKv|mla_decode|decode_attention|mqa_decode|flash_decode|fwd_splitkv")
+_PAGED = re.compile(
+    r"paged_attention|unified_attention|PagedKv|mla_decode|decode_attention|mqa_decode|flash_decode|fwd_splitkv"
+)
 _LL4MI = re.compile(r"paged_attention_ll4mi_QKV\w*<[^<>]*?, (\d+), (\d+), (\d+), (?:true|false)")
 
 

@@ -55,7 +55,9 @@ class CallWork(msgspec.Struct, frozen=True):
     bytes: Quantity
     ceiling: str | None = None  # of its FLOPs; None where they are none
     notes: tuple[str, ...] = ()
-    whole: OperatorWork | None = None  # of all that the operator launched, where this is the kernel that multiplies
+    whole: OperatorWork | None = (
+        None  # of all that the operator launched, where this is the kernel that multiplies
+    )
 
     @property
     def reason(self) -> str:
@@ -91,7 +93,7 @@ def shaped_work(trace: Trace, tree: OperatorTree, known: tuple[Device, ...], tim
 
 
 def shaped_calls(trace: Trace, tree: OperatorTree, times: Times) -> ShapedCalls | None:
-    """Return the calls of operators that launched timed dispatches; None where no launch is known to be an operator's."""
+    """Return the calls of operators that launched timed dispatches; None where no launch is known to be one's."""
     numbered = tree.kernels.drop_nulls(["owner", "dispatch_id"])  # without a number, all look alike
     owned = with_step(trace, numbered.select(*ID, "owner", "launch_ns"), "launch_ns").drop("launch_ns")
     if not owned.height:
