@@ -30,7 +30,9 @@ class InstructionCount(msgspec.Struct, frozen=True, kw_only=True):
     """Alike instructions of one kernel in one loop, without those of the loops inside it."""
 
     work: _Text  # one of Work
-    dtype: _Text = ""  # f64, f32, f16, ... ; of scratch: "indexed" where the address is computed
+    dtype: _Text = (
+        ""  # f64, f32, f16, ...; "indexed" (scratch), "high half" (integer products), "LDS" (of a swap)
+    )
     width_bytes: _Count | None = None  # that each lane moves
     loop: _Count = 0  # number of the loop in the order of the code; 0: outside of loops
     depth: _Count = 0  # loops around it
@@ -99,7 +101,11 @@ TABLES = (
             text("symbol", "kernel: row of `code`", required=True),
             text("arch", "architecture: row of `code`", required=True),
             text("work", "what they do: multiply-add, conversion, load, scratch store, barrier, ...", required=True),
-            text("dtype", "f64, f32, f16, ...; of scratch, `indexed` where the address is computed"),
+            text(
+                "dtype",
+                "f64, f32, f16, ...; `indexed`: scratch whose address is computed; `high half`: of an integer product; "
+                "`LDS`: where a compare-and-swap works",
+            ),
             count("width_bytes", "bytes that each lane moves", "B"),
             count("loop", "number of the innermost loop around them, in the order of the code; 0: none"),
             count("depth", "loops around them"),

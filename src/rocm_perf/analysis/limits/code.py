@@ -20,7 +20,7 @@ from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.devices import Device, on_device
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.arch.codeobject.survey import fit
-from rocm_perf.arch.codeobject.work import INDEXED
+from rocm_perf.arch.codeobject.work import HIGH, INDEXED, LDS
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.arch.occupancy import Occupancy, Resources, occupancy
 from rocm_perf.errors import UsageError
@@ -33,7 +33,8 @@ _LOOP, _DEEPEST = (
     3,
 )  # how often a loop is taken to run, and the depth from which on more depth changes nothing
 _LEAST_SHARE = 0.1  # causes of less are not named
-_MOST_SHARE = 0.95
+_MOST_SHARE, _MOST_SAVED = 0.95, 0.99
+_DOUBT = 0.8  # of what is left may go as well: the costs of instructions are estimates, and a bound is to hold
 _FEW_WAVES = 0.25  # of the most that a SIMD holds (causes-counters, 2.11)
 # Issue slots of a SIMD that an instruction takes, beside one of f32. NVIDIA: CUDA C++ Programming Guide, throughput of
 # native arithmetic instructions (16 special functions and conversions of f64 against 128 of f32 a clock; 64 other
@@ -48,9 +49,15 @@ _BARRIER = 40.0  # an estimate: what a wave waits for the others of a balanced w
 _ATOMIC = 32.0
 _BESIDE = 0.3  # scalar instructions and branches of AMD, which issue beside vector ones
 _DIVISION = 30.0  # a division of 32-bit integers, all its instructions (20 to 25 are seen, some of them slow)
+_HIGHS = 2.0  # high halves of products in each of them
+_PREPARED_DIVISION = 9.0  # one by a number that does not change: a product, a shift, corrections
+_FEW_PRODUCTS = 8  # multiply-adds in a loop
+_MUCH = 0.3  # of the issue slots: what takes less limits nothing
 _BALANCE = 8.0  # instructions of f32 in the time of a byte from memory, where the GPU is not known
 _DUAL = re.compile(r"gfx(9[45]|1[12])")  # whose peak counts two f32 operations an instruction and lane
+_DOUBLE = re.compile(r"\bdouble\b")
 _PRODUCT = re.compile(r"gemm|matmul|mat_?mul|(?<![a-z])mm(?![a-z])|product|conv|attention", re.I)
+_MATRIX_UNITS = {"MFMA": "matrix units (MFMA)", "WMMA": "matrix units (WMMA)", "tensor core": "tensor cores"}
 _HALF = ("f16", "bf16", "i8", "iu8")
 _ARITHMETIC = (
     "multiply-add",
@@ -66,7 +73,8 @@ _GLOBAL = ("load", "store", "atomic", "compare-and-swap")
 
 
 class Instructions(msgspec.Struct, frozen=True):
-    """Alike instructions of a kernel in one loop. `slots`: their estimated share of its issue slots."""
+    """Alike instructions of a kernel in one loop. `slots` is their estimated share of its issue slots, `memory` the
+    time of their bytes beside it if all came from memory."""
 
     work: str
     dtype: str
@@ -76,6 +84,7 @@ class Instructions(msgspec.Struct, frozen=True):
     count: int
     weight: float  # how often they run beside one outside of loops
     slots: float
+    memory: float
     source: str
 
 
@@ -97,7 +106,6 @@ class CodeEvidence(msgspec.Struct, frozen=True, kw_only=True):
     variants: int
     unread: str
     instructions: tuple[Instructions, ...]
-    memory_slots: float  # time of its bytes if all came from memory; 1: as long as issuing its instructions
     waves: Occupancy | None  # None where the workgroup, the registers or the GPU are not known
     matrix_unit: str  # of the GPU; empty: none, or not known
 
@@ -126,6 +134,13 @@ class CodeEvidence(msgspec.Struct, frozen=True, kw_only=True):
     def count(self, *works: str, dtype: str | None = None, in_loops: bool = False) -> int:
         """Return how many of these the code has."""
         return sum(one.count for one in self.rows(*works, dtype=dtype, in_loops=in_loops))
+
+    def memory_beside(self, rows: Sequence[Instructions]) -> float:
+        """Return the time of the bytes that move as often as these run, beside that of the instructions which do, if
+        all of them came from memory."""
+        depth = max(rows, key=lambda one: one.weight).depth if rows else 0
+        beside = [one for one in self.instructions if one.depth >= depth]
+        return sum(one.memory for one in beside) / (sum(one.slots for one in beside) or 1.0)
 
     def widths(self, *works: str) -> Mapping[int, float]:
         """Return the shares of accesses that move so many bytes a lane, weighed by loops."""
@@ -213,11 +228,7 @@ def _evidence(
     weights = [each["count"] * _LOOP ** min(each["depth"] or 0, _DEEPEST) for each in mix]
     costs = [weight * _slots(each, row["arch"], gpu) for weight, each in zip(weights, mix, strict=True)]
     total = sum(costs) or 1.0
-    moved = sum(
-        weight * (each["width_bytes"] or 0)
-        for weight, each in zip(weights, mix, strict=True)
-        if each["work"] in ("load", "store")
-    )
+    balance = _balance(gpu) / total
     return CodeEvidence(
         **{name: row[name] for name in _COPIED},
         file=row["file"] or "",
@@ -233,11 +244,13 @@ def _evidence(
                 count=each["count"],
                 weight=weight,
                 slots=cost / total,
+                memory=weight * (each["width_bytes"] or 0) * balance
+                if each["work"] in ("load", "store")
+                else 0.0,
                 source=each["source"] or "",
             )
             for each, weight, cost in zip(mix, weights, costs, strict=True)
         ),
-        memory_slots=moved * _balance(gpu) / total,
         waves=_waves(row, gpu, workgroup),
         matrix_unit=(gpu.matrix_unit or "") if gpu else "",
     )
@@ -333,7 +346,7 @@ def _cause(  # noqa: PLR0913  (what a cause consists of)
     return Cause(
         id=name,
         share=min(share, _MOST_SHARE),
-        saves=None if saves is None else min(saves, _MOST_SHARE),
+        saves=None if saves is None else min(1 - _DOUBT * (1 - saves), _MOST_SAVED),
         certainty="hint" if several else certainty,
         title=title,
         evidence=(*evidence, *several),
@@ -343,33 +356,29 @@ def _cause(  # noqa: PLR0913  (what a cause consists of)
     )
 
 
-def _arithmetic(of: CodeEvidence, slots: float) -> tuple[float, Certainty]:
+def _arithmetic(of: CodeEvidence, slots: float, rows: Sequence[Instructions]) -> tuple[float, Certainty]:
     """The share of the time that arithmetic with so many of the issue slots explains: less, and only a hint, where
-    its bytes take longer than its instructions if they come from memory."""
-    beside = max(1.0, of.memory_slots)
+    the bytes beside it take longer than the instructions if they come from memory."""
+    beside = max(1.0, of.memory_beside(rows))
     return slots / beside, "likely" if beside == 1.0 else "hint"
 
 
 def _in_loops(rows: Sequence[Instructions]) -> str:
-    """Return `in a loop`, or how often they are in the code."""
-    return (
-        "in a loop"
-        if any(one.depth for one in rows)
-        else f"{sum(one.count for one in rows):,} times, without a loop"
-    )
+    """Return where instructions are that are worth a word."""
+    return "in a loop" if any(one.depth for one in rows) else "outside of loops"
 
 
 def _accidental_f64(of: CodeEvidence, kernel: str) -> Cause | None:
     conversions = of.rows("conversion", dtype="f64")
     doubles = of.rows("multiply-add", "arithmetic", dtype="f64")
-    if not conversions or not doubles or "double" in kernel:
+    if not conversions or not doubles or _DOUBLE.search(kernel):
         return None
     each = sum(one.weight for one in conversions) / sum(one.weight for one in doubles)
     if _keeps_doubles(of) or (each < 0.5 and 8 in of.widths("load", "store")):
         return None
     slots = of.slots("multiply-add", "arithmetic", "conversion", "special", dtype="f64")
-    share, certainty = _arithmetic(of, slots)
     rows = [*doubles, *conversions]
+    share, certainty = _arithmetic(of, slots, rows)
     return _cause(
         "accidental-f64",
         kernel,
@@ -377,7 +386,7 @@ def _accidental_f64(of: CodeEvidence, kernel: str) -> Cause | None:
         share=share,
         saves=slots,
         certainty=certainty,
-        title=f"it computes with double precision between conversions from and to float, {_in_loops(rows)}",
+        title=f"it computes with double precision between conversions from and to float {_in_loops(rows)}",
         evidence=(
             f"{of.count('multiply-add', 'arithmetic', dtype='f64'):,} double-precision instructions and "
             f"{of.count('conversion', dtype='f64'):,} conversions take about {format_share(slots)} of its issue slots"
@@ -420,8 +429,8 @@ def _scratch(of: CodeEvidence, kernel: str) -> Cause | None:
         title=f"{format_share(mine / all_of)} of its memory instructions go to {what}, "
         f"{'in a loop' if looped else 'outside of loops'}",
         evidence=(
-            f"{format_count(of.count('scratch load', 'scratch store'), 'instruction')} of "
-            f"{format_bytes(of.scratch_bytes or 0)} of scratch for each work-item{of.where(accesses)}",
+            f"{format_count(of.count('scratch load', 'scratch store'), 'instruction')} on the "
+            f"{format_bytes(of.scratch_bytes or 0)} of scratch that each work-item has{of.where(accesses)}",
             *([f"the compiler spilled {of.vgpr_spills:,} vector registers"] if spilled else []),
         ),
     )
@@ -479,7 +488,7 @@ def _special(of: CodeEvidence, kernel: str) -> Cause | None:
     if not each or divided >= 0.5 * each:
         return None
     slots = of.slots("special") * (1 - divided / each)
-    share, certainty = _arithmetic(of, slots)
+    share, certainty = _arithmetic(of, slots, rows)
     return (
         None
         if slots < 0.3
@@ -500,27 +509,32 @@ def _special(of: CodeEvidence, kernel: str) -> Cause | None:
 
 def _integer_division(of: CodeEvidence, kernel: str) -> Cause | None:
     rows = of.rows("integer division")
-    if not rows or not of.instructions:
+    if not rows:
         return None
-    slot = next(one.slots / one.weight for one in rows) / (4.0 if of.arch.startswith("gfx") else 2.0)
-    slots = min(sum(one.weight for one in rows) * slot * _DIVISION, _MOST_SHARE)
-    share, certainty = _arithmetic(of, slots)
-    return (
-        None
-        if slots < 0.3
-        else _cause(
-            "integer-division",
-            kernel,
-            of,
-            share=share,
-            saves=slots,
-            certainty=certainty,
-            title=f"it divides integers by a variable {_in_loops(rows)}",
-            evidence=(
-                f"{format_count(of.count('integer division'), 'division')} of about 20 instructions each take about "
-                f"{format_share(slots)} of its issue slots{of.where(rows)}",
-            ),
-        )
+    slot = next(one.slots / one.weight for one in of.instructions if one.work == "integer division")
+    slot /= _slots({"work": "integer division", "dtype": ""}, of.arch, None)
+    divisions = sum(one.weight for one in rows)
+    # Divisions by one number in a loop: its reciprocal is made before, and each takes the high half of a product.
+    highs = of.rows("integer", dtype=HIGH)
+    prepared = max(0.0, sum(one.weight for one in highs if one.depth) - _HIGHS * divisions)
+    slots = min((divisions * _DIVISION + prepared * _PREPARED_DIVISION) * slot, _MOST_SHARE)
+    share, certainty = _arithmetic(of, slots, rows)
+    everywhere = [*rows, *(highs if prepared else ())]
+    if slots < _MUCH:
+        return None
+    return _cause(
+        "integer-division",
+        kernel,
+        of,
+        share=share,
+        saves=slots,
+        certainty=certainty,
+        title=f"it divides integers by a variable {_in_loops(everywhere)}",
+        evidence=(
+            f"{format_count(of.count('integer division'), 'division')} of about 20 instructions each"
+            f"{' and further ones by a number that does not change' if prepared else ''} take about "
+            f"{format_share(slots)} of its issue slots{of.where(everywhere)}",
+        ),
     )
 
 
@@ -529,7 +543,7 @@ def _conversions(of: CodeEvidence, kernel: str) -> Cause | None:
     divided = sum(one.weight for one in of.rows("integer division"))
     each = sum(one.weight for one in rows)
     slots = sum(one.slots for one in rows) * max(0.0, 1 - 2 * divided / each) if each else 0.0
-    share, certainty = _arithmetic(of, slots)
+    share, certainty = _arithmetic(of, slots, rows)
     return (
         None
         if slots < 0.3
@@ -577,18 +591,18 @@ def _atomics(of: CodeEvidence, kernel: str) -> Cause | None:
     retried = of.rows("compare-and-swap", in_loops=True)
     rows = retried or of.rows("atomic", in_loops=True) or of.rows("atomic")
     slots = sum(one.slots for one in rows)
-    if slots < 0.3:
+    if slots < _MUCH:
         return None
+    local = any(one.dtype == LDS for one in retried)
+    again = f"an atomic {'of LDS ' if local else ''}is tried again until no other lane came between"
     return _cause(
-        "contended-atomics" if retried else "many-atomics",
+        "contended-local-atomics" if local else "contended-atomics" if retried else "many-atomics",
         kernel,
         of,
         share=slots,
         saves=None,
         certainty="hint",
-        title="an atomic is tried again until no other lane came between (compare-and-swap)"
-        if retried
-        else f"it updates memory atomically, {_in_loops(rows)}",
+        title=f"{again} (compare-and-swap)" if retried else f"it updates memory atomically {_in_loops(rows)}",
         evidence=(f"{format_count(sum(one.count for one in rows), 'atomic instruction')}{of.where(rows)}",),
     )
 
@@ -596,27 +610,61 @@ def _atomics(of: CodeEvidence, kernel: str) -> Cause | None:
 def _matrix_units(of: CodeEvidence, kernel: str) -> Cause | None:
     if of.has_matrix or not of.matrix_unit:
         return None
-    rows = of.rows("multiply-add", in_loops=True)
-    slots = sum(one.slots for one in rows if one.dtype in (*_HALF, "f32"))
     by_name = bool(_PRODUCT.search(kernel)) or family(kernel).name in ("gemm", "convolution", "attention")
-    tiled = bool(of.rows("LDS load", in_loops=True) and of.rows("barrier", in_loops=True))
-    if slots < 0.25 or not (by_name or tiled):
+    loops = [_products(of, loop) for loop in {one.loop for one in of.instructions if one.depth}]
+    share, rows = max(loops, key=lambda found: found[0], default=(0.0, []))
+    tiled = (
+        any(one.work == "LDS load" and one.loop == rows[0].loop for one in of.instructions) if rows else False
+    )
+    if share < 0.25 or not (by_name or tiled):
         return None
-    half = sum(one.slots for one in rows if one.dtype in _HALF) >= 0.5 * slots
+    half = any(one.dtype in _HALF for one in rows) or any(one.dtype in _HALF for one in of.rows("conversion"))
     return _cause(
         "matrix-units-unused",
         kernel,
         of,
-        share=slots,
+        share=share,
         saves=None,
         certainty="likely" if by_name and half else "hint",
-        title=f"it multiplies and adds {'half-precision numbers' if half else 'floats'} in loops, and has no matrix "
+        title=f"it multiplies and adds {'half-precision numbers' if half else 'floats'} in a loop, and has no matrix "
         "instruction",
         evidence=(
-            f"{format_count(sum(one.count for one in rows), 'multiply-add')} in loops take about {format_share(slots)} "
-            f"of its issue slots, and the GPU has {of.matrix_unit} units{of.where(rows)}",
+            f"{format_count(sum(one.count for one in rows), 'multiply-add')}, {format_share(share)} of the loop's "
+            f"instructions; the GPU has {_MATRIX_UNITS[of.matrix_unit]}{of.where(rows)}",
         ),
     )
+
+
+def _products(of: CodeEvidence, loop: int) -> tuple[float, list[Instructions]]:
+    """The share of multiply-adds among the instructions of a loop, and these; none where they are few."""
+    own = [one for one in of.instructions if one.loop == loop]
+    rows = [one for one in own if one.work == "multiply-add" and one.dtype in (*_HALF, "f32")]
+    count = sum(one.count for one in rows)
+    return (count / sum(one.count for one in own), rows) if count >= _FEW_PRODUCTS else (0.0, [])
+
+
+def _instruction_fetch(of: CodeEvidence, kernel: str) -> Cause | None:
+    size, cache = of.largest_loop_bytes or 0, _instruction_cache(of.arch)
+    if size <= cache:
+        return None
+    return _cause(
+        "instruction-fetch",
+        kernel,
+        of,
+        share=0.3 * (1 - cache / size),
+        saves=None,
+        certainty="hint",
+        title=f"a loop of {format_bytes(size)} of code does not fit into the instruction cache ({format_bytes(cache)})",
+        evidence=(f"all of its code has {format_bytes(of.code_bytes or 0)}",),
+    )
+
+
+def _instruction_cache(arch: str) -> int:
+    """Bytes of the instruction cache that a compute unit or two share (CDNA 3: white paper; others: ISA guides), or of
+    the level 1.5 of an SM (Jia et al., Dissecting the NVIDIA Volta GPU architecture)."""
+    if arch.startswith("sm_"):
+        return 128 << 10
+    return (64 if re.match(r"gfx9[45]", arch) else 32) << 10
 
 
 def _few_waves(of: CodeEvidence, kernel: str) -> Cause | None:
@@ -642,5 +690,5 @@ def _few_waves(of: CodeEvidence, kernel: str) -> Cause | None:
 
 _RULES: tuple[Callable[[CodeEvidence, str], Cause | None], ...] = (
     _accidental_f64, _scratch, _integer_division, _special, _conversions, _narrow, _barriers, _atomics, _matrix_units,
-    _few_waves,
+    _instruction_fetch, _few_waves,
 )  # fmt: skip

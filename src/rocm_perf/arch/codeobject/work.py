@@ -15,6 +15,8 @@ from rocm_perf.arch.codeobject.mix import is_of_stack
 from rocm_perf.model.device_code import InstructionCount, Work
 
 _MOST_LOOPS = 256  # of a kernel that are told apart; further ones count as the part of the code around them
+HIGH = "high half"  # of a product of integers: what divisions by constants and prepared divisors are made of
+LDS = "LDS"  # where a compare-and-swap works
 INDEXED = "indexed"  # scratch at an address that is computed: an array, where a constant one may be a spill
 
 
@@ -150,7 +152,7 @@ def _amd_kind(name: str) -> Kind:
         work: Work = (
             "LDS atomic" if not load_or_store else "LDS load" if _LDS_LOAD.match(name) else "LDS store"
         )
-        return Kind("compare-and-swap" if _SWAPS.search(name) else work, "", width)
+        return Kind("compare-and-swap", LDS, width) if _SWAPS.search(name) else Kind(work, "", width)
     if what.kind == "VMEM atomic":
         return Kind("compare-and-swap" if _SWAPS.search(name) else "atomic", "", width)
     works: dict[str, Work] = {
@@ -177,7 +179,9 @@ def _vector(name: str, fma: str | None, *, transcendental: bool) -> Kind:
         return Kind("multiply-add", fma or dtype)
     if _MOVES.match(name):
         return Kind("move")
-    return Kind("arithmetic", dtype) if dtype in ("f64", "f32", "f16", "bf16") else Kind("integer")
+    if dtype in ("f64", "f32", "f16", "bf16"):
+        return Kind("arithmetic", dtype)
+    return Kind("integer", HIGH if name.startswith(("v_mul_hi", "v_mad_u64_u32")) else "")
 
 
 # NVIDIA --------------------------------------------------------------------------------------------------------------
@@ -190,6 +194,7 @@ _MATRIX = re.compile(
     r"(HMMA|IMMA|DMMA|BMMA|QMMA|OMMA|HGMMA|IGMMA|QGMMA|BGMMA|UTCHMMA|UTCIMMA|UTCQMMA|UTCOMMA|\w*GMMA|UTC\w*MMA)$"
 )
 _CONSTANT_MOVE = re.compile(r"(HFMA2|IMAD|FFMA)\S* \w+, -?RZ, -?RZ,")
+_FROM_HALF = re.compile(r"HADD2\.F32 \w+, -RZ,")
 _NV_BY_STEM: dict[str, Kind] = {
     **dict.fromkeys(("DFMA",), Kind("multiply-add", "f64")),
     **dict.fromkeys(("DADD", "DMUL", "DSETP", "DMNMX"), Kind("arithmetic", "f64")),
@@ -256,6 +261,8 @@ def nvidia_kind(text: str) -> Kind:
         return Kind(_NV_MEMORY[stem], dtype, _nvidia_width(mnemonic))
     if _CONSTANT_MOVE.match(bare):
         return Kind("move")
+    if _FROM_HALF.match(bare):
+        return Kind("conversion", "f16")
     return _nvidia_kind(mnemonic)
 
 
@@ -264,7 +271,7 @@ def _nvidia_kind(mnemonic: str) -> Kind:
     stem = mnemonic.partition(".")[0]
     if work := _NV_MEMORY.get(stem):
         if ".CAS" in mnemonic:
-            work = "compare-and-swap"
+            return Kind("compare-and-swap", LDS if work == "LDS atomic" else "", _nvidia_width(mnemonic))
         return Kind(work, "", None if stem in _BULK else _nvidia_width(mnemonic))
     if _MATRIX.match(stem):
         return Kind("matrix", _matrix_type(stem, mnemonic))
@@ -278,7 +285,9 @@ def _nvidia_kind(mnemonic: str) -> Kind:
         return Kind(_NV_BY_STEM[stem].work, "bf16")
     if kind := _NV_BY_STEM.get(stem):
         return kind
-    return Kind("scalar") if stem.startswith("U") and stem[1:2].isalpha() else Kind("integer")
+    if stem.startswith("U") and stem[1:2].isalpha():
+        return Kind("scalar")
+    return Kind("integer", HIGH if stem == "IMAD" and ".HI" in mnemonic else "")
 
 
 def _nvidia_width(mnemonic: str) -> int:
