@@ -16,6 +16,15 @@ _FOLLOWED = 0.8  # of the numbers of events are followed by the next one where f
 _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
+def only_lengths(trace: Trace) -> str | None:
+    """Return why nothing can be said of when kernels ran: their times are lengths, laid end to end."""
+    return (
+        "the profiler recorded how long each kernel took, not when it ran"
+        if trace.run.clock == LENGTHS
+        else None
+    )
+
+
 @once_per_trace
 def times_are_not_kernels(trace: Trace) -> str | None:
     """Why the times of dispatches are not those of kernels: different kernels have exactly one length."""
@@ -33,8 +42,8 @@ def times_are_not_kernels(trace: Trace) -> str | None:
 def idle_is_the_profilers(trace: Trace) -> str | None:
     """Why the time between kernels is not the program's idle time: the profiler ran them one by one to count, or kept
     no times of theirs, or most of what lay between them was taken out of the recording."""
-    if trace.run.clock == LENGTHS:
-        return "the profiler recorded how long each kernel took, not when it ran"
+    if why := only_lengths(trace):
+        return why
     if times_are_not_kernels(trace):
         return "the times are the profiler's measuring ranges, not those of kernels"
     if trace.has("dispatches") and _counted_while_timed(trace):

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.clock_domains import node_domains
 from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.profiled_times import only_lengths
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.graph.edges import edges_of
 from rocm_perf.analysis.graph.graph import EDGE_KINDS, NODE_KINDS, RULE_NAMES, START, Graph
@@ -25,8 +26,9 @@ _MOST = 1 << 63  # times are 64-bit numbers
 @once_per_trace
 def build(trace: Trace) -> Graph:
     """The graph of the timed pass: all processes and ranks, each clock domain from its own first start."""
-    draft = _draft(trace, timed_pass(trace))
-    return replace(draft, edges=_bound(draft.nodes, draft.edges))
+    why = only_lengths(trace)
+    draft = _draft(Trace({}, trace.run) if why else trace, timed_pass(trace))
+    return replace(draft, edges=_bound(draft.nodes, draft.edges), missing=(why,) if why else draft.missing)
 
 
 def _draft(trace: Trace, number: int) -> Graph:

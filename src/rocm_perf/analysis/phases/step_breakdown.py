@@ -13,6 +13,7 @@ from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns
 from rocm_perf.analysis.basis.keys import grouped, named, telling
 from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.profiled_times import only_lengths
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.phases.step_spans import OWN_WORK, PROCESS, lasting
 from rocm_perf.analysis.time.kernel_family import is_collective
@@ -35,6 +36,8 @@ _RUNTIME = StepRoles.__struct_fields__.index("runtime_ns")
 
 def step_breakdown(trace: Trace) -> StepBreakdown:
     """Every step of the process with the most kernels; the whole recording where it has no steps."""
+    if why := only_lengths(trace):
+        return StepBreakdown((), None, "", unavailable=why)
     process = _process(trace)
     work = _own(launched_work(trace), process)
     spans = _host_spans(trace, process)

@@ -10,6 +10,7 @@ from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.passes import timed_pass
+from rocm_perf.analysis.basis.profiled_times import only_lengths
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.time.kernel_family import OTHER, families
 from rocm_perf.analysis.time.sequence import FEWEST_STEPS, INSIDE_SHARE, final_blocks, repeated_blocks
@@ -41,6 +42,8 @@ Found = tuple[str, pl.DataFrame]
 @once_per_trace
 def steps(trace: Trace) -> Steps:
     """The steps of the process with the most kernels; in a run of many ranks, the others do the same."""
+    if why := only_lengths(trace):
+        return _none(why)
     work = _work(trace)
     kernels = work.filter(pl.col("kind") == "kernel")
     if not kernels.height:

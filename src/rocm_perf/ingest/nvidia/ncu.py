@@ -55,8 +55,8 @@ _LAUNCH = (
 )
 _NO_METRIC = re.compile(
     r"(Kernel Time|Section Name|Invocations|.*Domain.*|.*_Range.*|Rule .*|Estimated Speedup.*"
-    # what the device is, repeated for every kernel
-    r"|device__attribute_.*|(nvlink|c2clink|numa)__.*)"
+    # what the device is and can do, repeated for every kernel
+    r"|device__attribute_.*|(nvlink|c2clink|numa)__.*|.*\.peak_sustained(_[a-z]+)*(\.per_second)?)"
 )
 _METRIC_BEHIND_LABEL = r"\(([a-zA-Z]\w*__[\w.]+)\)$"  # `--print-metric-name label-name`
 
