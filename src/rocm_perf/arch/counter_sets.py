@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 
 import msgspec
 
 from rocm_perf.arch import counter_table
 from rocm_perf.arch.counter_names import Resolved, matching, no_counters, resolve
 from rocm_perf.arch.counters import chip, counters
+from rocm_perf.arch.metric_data import metrics
 from rocm_perf.arch.metric_recipes import recipes
+from rocm_perf.arch.passes import Names, PassPlan, kept_together, plan_passes
 from rocm_perf.errors import UsageError
 from rocm_perf.once import once
+
+
+class ChipPasses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The passes of a set on some chips: counters, and metrics whose counters it has."""
+
+    gfx: tuple[str, ...]
+    passes: tuple[Names, ...] = ()
+    first_of: str = ""  # the set whose first pass it is; instead of passes of its own
 
 
 class CounterSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -22,6 +33,14 @@ class CounterSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counters: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()  # whose counters it has
     includes: tuple[str, ...] = ()
+    chips: tuple[ChipPasses, ...] = ()  # where it says its passes, instead of all this
+
+    def passes_on(self, gfx: str) -> tuple[Names, ...]:
+        """The passes that it says for a chip, as its file writes them; empty where it says none."""
+        for each in self.chips:
+            if any(fnmatchcase(gfx, pattern) for pattern in each.gfx):
+                return counter_sets()[each.first_of].passes_on(gfx)[:1] if each.first_of else each.passes
+        return ()
 
 
 class SetOn(msgspec.Struct, frozen=True):
@@ -32,6 +51,7 @@ class SetOn(msgspec.Struct, frozen=True):
     present: tuple[str, ...]
     replaced: tuple[Resolved, ...]
     dropped: tuple[Resolved, ...]
+    passes: tuple[Names, ...] = ()  # counters that stay together; empty where the set leaves that open
 
     @property
     def counters(self) -> tuple[str, ...]:
@@ -75,16 +95,34 @@ def set_metrics(name: str) -> tuple[str, ...]:
 def resolve_set(name: str, gfx: str, rocm: str | None = None) -> SetOn:
     """The set on a chip, with wildcards expanded to the counters of the chip."""
     gfx = chip(gfx)
+    wanted = counter_set(name)  # which refuses a name that is none
+    if own := counter_sets()[name].passes_on(gfx):
+        parts = [_resolved(name, gfx, rocm, each, ()) for each in own]
+        return SetOn(
+            name=name,
+            gfx=gfx,
+            present=tuple(dict.fromkeys(counter for part in parts for counter in part.present)),
+            replaced=tuple(dict.fromkeys(each for part in parts for each in part.replaced)),
+            dropped=tuple(dict.fromkeys(each for part in parts for each in part.dropped)),
+            passes=tuple(part.counters for part in parts if part.counters),
+        )
+    return _resolved(name, gfx, rocm, wanted, set_metrics(name))
+
+
+def _resolved(name: str, gfx: str, rocm: str | None, wanted: Names, of_metrics: Names) -> SetOn:
     present: list[str] = []
     replaced: list[Resolved] = []
     dropped: list[Resolved] = []
-    for asked in counter_set(name):
+    for asked in wanted:
+        if asked in metrics():
+            present += _counted_for(asked, gfx, rocm)
+            continue
         resolved = _resolve(asked, gfx, rocm)
         if resolved.standing == "exists":
             present += resolved.means
         else:
             (replaced if resolved.means else dropped).append(resolved)
-    present += (counter for metric in set_metrics(name) for counter in _counted_for(metric, gfx, rocm))
+    present += (counter for metric in of_metrics for counter in _counted_for(metric, gfx, rocm))
     return SetOn(
         name=name,
         gfx=gfx,
@@ -92,6 +130,36 @@ def resolve_set(name: str, gfx: str, rocm: str | None = None) -> SetOn:
         replaced=tuple(replaced),
         dropped=tuple(dropped),
     )
+
+
+def plan_with_sets(
+    names: Iterable[str], gfx: str, rocm: str | None = None
+) -> tuple[PassPlan | None, tuple[str, ...]]:
+    """The passes for counters, metrics and sets by name, None where the chip has none of them; and what was replaced
+    or left out of the sets."""
+    wanted: list[str] = []
+    named: list[str] = []  # by themselves, and not in a set
+    together: list[Names] = []
+    rather: list[Names] = []
+    notes: list[str] = []
+    for name in names:
+        if name not in counter_sets():
+            named.append(name)
+            continue
+        resolved = resolve_set(name, gfx, rocm)
+        wanted += resolved.counters
+        notes += [each.describe() for each in (*resolved.replaced, *resolved.dropped)]
+        if resolved.passes:
+            together += resolved.passes
+            continue
+        needed = {tuple(_counted_for(metric, gfx, rocm)) for metric in set_metrics(name)}
+        for group in kept_together(resolved.counters, gfx, rocm):
+            (together if group in needed else rather).append(group)
+    wanted += named
+    if not wanted:
+        return None, tuple(notes)
+    together += kept_together(named, gfx, rocm)
+    return plan_passes(wanted, gfx, rocm, together, rather), tuple(notes)
 
 
 def _counted_for(metric: str, gfx: str, rocm: str | None) -> list[str]:

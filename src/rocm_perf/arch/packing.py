@@ -39,16 +39,17 @@ class Packing(msgspec.Struct, frozen=True):
     fewest: bool
 
 
-def pack(groups: Iterable[Counters], slots: Slots) -> Packing:
+def pack(groups: Iterable[Counters], slots: Slots, most_steps: int | None = None) -> Packing:
     """Passes with every group whole in at least one of them. Each group must fit in a pass of its own."""
     large, single = _sorted(groups, slots)
     least = _least(large, single, slots)
-    search = _Search(large, single, slots)
+    most_steps = most_steps or _MOST_STEPS
+    search = _Search(large, single, slots, most_steps)
     for count in range(least, len(large) + len(single) + 1):
         passes = search.packed(count)
         if passes is not None:
             return Packing(passes, fewest=True)
-        if search.steps > _MOST_STEPS:
+        if search.steps > most_steps:
             break
     return (
         Packing(_greedy(large, single, slots), fewest=False) if large or single else Packing((), fewest=True)
@@ -85,7 +86,10 @@ def _spare(passes: Sequence[Counters], single: Sequence[str], count: int, slots:
 class _Search:
     """A depth-first search that places group by group, trying each pass in turn."""
 
-    def __init__(self, large: Sequence[Counters], single: Sequence[str], slots: Slots) -> None:
+    def __init__(
+        self, large: Sequence[Counters], single: Sequence[str], slots: Slots, most_steps: int
+    ) -> None:
+        self._most_steps = most_steps
         self._large = large
         self._single = single
         self._slots = slots
@@ -101,7 +105,7 @@ class _Search:
 
     def _place(self, at: int, passes: tuple[Counters, ...], count: int) -> tuple[Counters, ...] | None:
         self.steps += 1
-        if self.steps > _MOST_STEPS or not _spare(passes, self._single, count, self._slots):
+        if self.steps > self._most_steps or not _spare(passes, self._single, count, self._slots):
             return None
         if at == len(self._large):
             return passes

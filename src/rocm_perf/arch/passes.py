@@ -21,6 +21,9 @@ from rocm_perf.units import format_count
 Names = tuple[str, ...]
 
 
+_FEW_STEPS = 100  # of the search for what is only better
+
+
 class PlannedPass(msgspec.Struct, frozen=True):
     """One run of the application."""
 
@@ -65,13 +68,32 @@ class _Wish(msgspec.Struct, frozen=True):
 
 
 def plan_passes(
-    wanted: Sequence[str], gfx: str, rocm: str | None = None, together: Iterable[Sequence[str]] = ()
+    wanted: Sequence[str],
+    gfx: str,
+    rocm: str | None = None,
+    together: Iterable[Sequence[str]] = (),
+    rather: Iterable[Sequence[str]] = (),
 ) -> PassPlan:
-    """Passes for counters and metrics by name; a metric's inputs, and each group in `together`, share one pass.
+    """Passes for counters and metrics by name; a metric's inputs, and each group in `together`, share one pass. So does
+    each group in `rather` that takes no further pass.
 
     A metric too large for one pass is split if its formula allows it, and a note says so.
     """
-    return _Planner(chip(gfx), rocm).plan(wanted, together)
+    groups = [tuple(group) for group in together]
+    best = _Planner(chip(gfx), rocm).plan(wanted, groups)
+    more = [tuple(group) for group in rather if tuple(group) not in groups]
+    for added in (more, *([group] for group in more)):
+        if not added or all(_is_together(group, best) for group in added):
+            continue
+        tried = _Planner(chip(gfx), rocm, _FEW_STEPS).plan(wanted, (*groups, *added))
+        if tried.runs == best.runs:
+            best = tried
+            groups += added
+    return best
+
+
+def _is_together(group: Names, plan: PassPlan) -> bool:
+    return any(set(group) <= set(each.ask) for each in plan.passes)
 
 
 def kept_together(wanted: Iterable[str], gfx: str, rocm: str | None = None) -> tuple[Names, ...]:
@@ -80,7 +102,8 @@ def kept_together(wanted: Iterable[str], gfx: str, rocm: str | None = None) -> t
 
 
 class _Planner:
-    def __init__(self, gfx: str, rocm: str | None) -> None:
+    def __init__(self, gfx: str, rocm: str | None, most_steps: int | None = None) -> None:
+        self._most_steps = most_steps
         self._gfx = gfx
         self._rocm = rocm
         self._notes: list[str] = []
@@ -97,7 +120,7 @@ class _Planner:
         for wish in wishes:
             self._refuse_overfull(wish)
         slots = self._places(frozenset().union(*(self._cost(wish.names) for wish in wishes)))
-        packing = pack([self._cost(wish.names) for wish in wishes], slots)
+        packing = pack([self._cost(wish.names) for wish in wishes], slots, self._most_steps)
         passes = tuple(
             self._planned(ask, hardware, slots) for ask, hardware in self._asked(wishes, packing.passes)
         )

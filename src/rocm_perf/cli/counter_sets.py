@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rocm_perf.arch.counter_sets import counter_sets, resolve_set
+from rocm_perf.arch.counter_sets import counter_sets, plan_with_sets, resolve_set
 from rocm_perf.arch.counters import Definitions, definitions
-from rocm_perf.arch.passes import kept_together, plan_passes
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.errors import UsageError
 from rocm_perf.files import write_whole
@@ -43,10 +42,10 @@ def newer_release(gfx: str, rocm: str | None) -> str:
 
 def _described(name: str, gfx: str, rocm: str | None) -> dict[str, Any]:
     resolved = resolve_set(name, gfx, rocm)
-    plan = plan_passes(resolved.counters, gfx, rocm, kept_together(resolved.counters, gfx, rocm))
+    plan, _ = plan_with_sets((name,), gfx, rocm)
     return {
         "title": counter_sets()[name].title,
-        "passes": [list(each.ask) for each in plan.passes],
+        "passes": [list(each.ask) for each in plan.passes] if plan else [],
         "missing": [each.describe() for each in resolved.dropped],
     }
 

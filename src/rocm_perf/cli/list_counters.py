@@ -91,27 +91,17 @@ def _this_gpu() -> str:
 
 def _plan(args: argparse.Namespace) -> int:
     """Print the passes, and the input file for rocprofv3 (or rocprof) that requests them."""
-    from rocm_perf.arch.counter_sets import resolve_set, set_name
+    from rocm_perf.arch.counter_sets import plan_with_sets, set_name
     from rocm_perf.arch.counters import definitions
-    from rocm_perf.arch.passes import kept_together, plan_passes
     from rocm_perf.cli.counter_sets import newer_release
 
-    wanted: list[str] = []
-    notes: list[str] = []
-    for name in args.plan:
-        if known := set_name(name):
-            resolved = resolve_set(known, args.arch, args.rocm)
-            wanted += resolved.counters
-            notes += [change.describe() for change in (*resolved.replaced, *resolved.dropped)]
-        else:
-            wanted.append(name)
-    if not wanted:
+    plan, notes = plan_with_sets([set_name(name) or name for name in args.plan], args.arch, args.rocm)
+    if plan is None:
         raise UsageError(
             f"none of {' '.join(args.plan)} can be counted on {args.arch}",
             definitions(args.arch, args.rocm).note,
             newer_release(args.arch, args.rocm),
         )
-    plan = plan_passes(wanted, args.arch, args.rocm, kept_together(wanted, args.arch, args.rocm))
     if args.json:
         from rocm_perf.render import json
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf.arch.counter_sets import SetOn, counter_set, counter_sets, resolve_set
+from rocm_perf.arch.counter_sets import SetOn, counter_set, counter_sets, plan_with_sets, resolve_set
 from rocm_perf.arch.counters import counters, known_chips
 from rocm_perf.errors import UsageError
 
@@ -24,6 +24,8 @@ NAMES = (
     "instruction_mix",
     "counters_basic",
     "counters_extended",
+    "limits",
+    "limits_first",
 )
 
 
@@ -88,6 +90,35 @@ def test_a_chip_without_definitions_drops_all_and_says_why() -> None:
     assert on_chip.counters == ()
     assert all("7.2 brings them" in each.why for each in on_chip.dropped)
     assert "L2CacheHit" in resolve_set("memory_bound", "gfx1151", "7.2").present
+
+
+@pytest.mark.parametrize(
+    ("gfx", "runs"),
+    [("gfx90a", 3), ("gfx942", 3), ("gfx950", 3), ("gfx1100", 2), ("gfx1151", 2), ("gfx1201", 2)],
+)
+def test_what_decides_takes_few_runs(gfx: str, runs: int) -> None:
+    """The passes are those that the file says: what is divided by one another is counted together."""
+    plan, notes = plan_with_sets(("limits",), gfx)
+    assert plan is not None
+    assert (plan.runs, notes) == (runs, ())
+    own = resolve_set("limits", gfx).passes
+    assert sorted(map(sorted, own)) == sorted(sorted(each.ask) for each in plan.passes)
+    first, _ = plan_with_sets(("limits_first",), gfx)
+    assert first is not None
+    assert [set(each.ask) for each in first.passes] == [set(own[0])]
+
+
+def test_counters_beside_a_set_with_its_own_passes_are_planned_as_ever() -> None:
+    plan, _ = plan_with_sets(("limits", "SQ_INSTS_SMEM", "l2_hit_rate"), "gfx942")
+    assert plan is not None
+    assert plan.runs == 4  # the three of the set are full of counters of the SQ
+    assert any({"TCC_HIT_sum", "TCC_MISS_sum"} <= set(each.ask) for each in plan.passes)
+
+
+def test_where_a_chip_has_none_of_a_set_there_is_no_plan() -> None:
+    plan, notes = plan_with_sets(("limits",), "gfx1151", "7.0")
+    assert plan is None
+    assert any("7.2 brings them" in note for note in notes)
 
 
 def test_an_unknown_set_names_the_nearest() -> None:

@@ -239,7 +239,8 @@ def sets_of(gfx: str) -> dict[str, str]:
 
 
 def runs(name: str, gfx: str) -> int:
-    plan = plan_passes(resolve_set(name, gfx).counters, gfx)
+    resolved = resolve_set(name, gfx)
+    plan = plan_passes(resolved.counters, gfx, together=resolved.passes)
     check(plan)
     assert plan.fewest
     return plan.runs

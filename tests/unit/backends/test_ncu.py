@@ -14,7 +14,7 @@ from rocm_perf.arch.counter_sets import counter_sets
 from rocm_perf.arch.metrics import metrics_of
 from rocm_perf.backends.base import Wish
 from rocm_perf.backends.machine import FoundGpu, Machine, Tool
-from rocm_perf.backends.nvidia.counters import metric_sets, ncu_metrics
+from rocm_perf.backends.nvidia.counters import metric_sets, ncu_metrics, replays_of
 from rocm_perf.backends.nvidia.ncu import NcuProfiler
 from rocm_perf.errors import RocmPerfError, UsageError
 from tests.fake_tools import fake_path, run_tool
@@ -136,6 +136,18 @@ def test_privileged_users_may_count(user: str, capabilities: tuple[str, ...]) ->
 
 def test_the_sets_have_the_names_that_they_have_on_amd() -> None:
     assert set(metric_sets()) == set(counter_sets())
+
+
+@pytest.mark.parametrize(
+    ("gfx", "metrics", "replays"), [("sm_80", 85, 7), ("sm_90", 85, 8), ("sm_100", 86, 8)]
+)
+def test_what_decides_is_asked_by_names_that_the_chip_has(gfx: str, metrics: int, replays: int) -> None:
+    asked = ncu_metrics(("limits",), gfx)
+    assert len(asked) == metrics
+    assert any("pipe_tc_" in name for name in asked) == (gfx == "sm_100")
+    assert not any(name.startswith("sm__throughput") for name in asked)  # eight replays for itself
+    assert set(ncu_metrics(("limits_first",), gfx)) < set(asked)
+    assert replays_of("limits", gfx) == replays
 
 
 @pytest.mark.parametrize("metric", sorted(metrics_of("sm_90")))

@@ -110,7 +110,7 @@ def test_without_a_rocm_here_the_newest_known_release_counts(
 ) -> None:
     monkeypatch.setattr("rocm_perf.backends.probe.rocm_here", lambda _environment: "")
     assert main(["list-counters", "--arch", "gfx1151", "--sets", "--write", str(tmp_path)]) == 0
-    assert "wrote 8 files" in capsys.readouterr().err
+    assert "wrote 10 files" in capsys.readouterr().err
 
 
 def test_unknown_chip_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

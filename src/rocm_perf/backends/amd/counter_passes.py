@@ -6,10 +6,9 @@ import difflib
 from collections.abc import Iterable
 
 from rocm_perf.arch.counter_names import nearest, no_counters, resolve
-from rocm_perf.arch.counter_sets import counter_sets, resolve_set
+from rocm_perf.arch.counter_sets import counter_sets, plan_with_sets
 from rocm_perf.arch.counters import known_chips
 from rocm_perf.arch.metric_data import metrics
-from rocm_perf.arch.passes import kept_together, plan_passes
 from rocm_perf.backends.base import CounterPasses
 from rocm_perf.errors import UsageError
 
@@ -72,18 +71,9 @@ def _set_meant(name: str) -> str:
 
 
 def _planned(names: Names, gfx: str, rocm: str | None) -> CounterPasses:
-    wanted: list[str] = []
-    notes: list[str] = []
-    for name in names:
-        if name not in counter_sets():
-            wanted.append(name)
-            continue
-        resolved = resolve_set(name, gfx, rocm)
-        wanted += resolved.counters
-        notes += [each.describe() for each in (*resolved.replaced, *resolved.dropped)]
-    if not wanted:
-        return CounterPasses(notes=tuple(notes))
-    plan = plan_passes(wanted, gfx, rocm, kept_together(wanted, gfx, rocm))
+    plan, notes = plan_with_sets(names, gfx, rocm)
+    if plan is None:
+        return CounterPasses(notes=notes)
     return CounterPasses(passes=tuple(each.ask for each in plan.passes), notes=(*notes, *plan.notes))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from importlib import resources
 
 import msgspec
@@ -27,6 +28,8 @@ class MetricSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     metrics: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
+    only: Mapping[str, tuple[str, ...]] = {}  # more of them, on chips that fit a pattern
+    replays: Mapping[str, int] = {}  # of a kernel that they take, by a pattern of chips
 
 
 @once
@@ -44,7 +47,7 @@ def ncu_metrics(names: tuple[str, ...], gfx: str) -> tuple[str, ...]:
 
 def _resolved(name: str, gfx: str) -> tuple[str, ...]:
     if name in metric_sets():
-        return _of_set(name)
+        return _of_set(name, gfx)
     if ways := [recipe for recipe in recipes(gfx, name) if recipe.askable]:
         return tuple(sorted(ways[0].shown.get(counter, counter) for counter in ways[0].counters))
     if _OF_NCU.fullmatch(name):
@@ -52,10 +55,17 @@ def _resolved(name: str, gfx: str) -> tuple[str, ...]:
     raise _unknown(name, gfx)
 
 
-def _of_set(name: str) -> tuple[str, ...]:
+def _of_set(name: str, gfx: str = "") -> tuple[str, ...]:
     known = metric_sets()[name]
-    inherited = (metric for included in known.includes for metric in _of_set(included))
-    return tuple(dict.fromkeys((*inherited, *known.metrics)))
+    inherited = (metric for included in known.includes for metric in _of_set(included, gfx))
+    more = (each for pattern, names in known.only.items() if fnmatchcase(gfx, pattern) for each in names)
+    return tuple(dict.fromkeys((*inherited, *known.metrics, *more)))
+
+
+def replays_of(name: str, gfx: str) -> int | None:
+    """How often ncu runs a kernel for a set on a chip; None where nobody has asked."""
+    known = metric_sets()[name].replays
+    return next((count for pattern, count in known.items() if fnmatchcase(gfx, pattern)), None)
 
 
 def _unknown(name: str, gfx: str) -> UsageError:
