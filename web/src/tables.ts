@@ -23,9 +23,9 @@ export function matches(row: string, search: string): boolean {
   return search.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 
-/** Makes every table of the page sortable, and the long ones searchable. */
+/** Makes every table of the page sortable, and the long ones searchable, but for those that are pictures. */
 export function liveTables(): void {
-  for (const grid of document.querySelectorAll<HTMLElement>(".listing")) new LiveTable(grid);
+  for (const grid of document.querySelectorAll<HTMLElement>(".listing:not(.entire)")) new LiveTable(grid);
 }
 
 class LiveTable {

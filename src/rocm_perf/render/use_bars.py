@@ -13,13 +13,13 @@ from rocm_perf.render import svg
 from rocm_perf.render.drawings.characters import UNICODE, Characters
 from rocm_perf.units import format_share
 
-UsePart = Literal["useful", "wasted", "busy"]
+UsePart = Literal["useful", "wasted", "busy", "waiting"]
 MEANINGS: dict[UsePart, str] = {
     "useful": "useful work",
     "wasted": "wasted work",
-    "busy": "busy: what of it is useful is not known",
+    "busy": "busy; how much of it is useful is not known",
 }
-STYLES: dict[UsePart, str] = {"useful": "green", "wasted": "yellow", "busy": "blue"}
+STYLES: dict[UsePart, str] = {"useful": "green", "wasted": "yellow", "busy": "blue", "waiting": "magenta"}
 CELLS = 20  # of a bar whose width nothing decides
 _HEIGHT = 14  # pixels
 _LEAST = 0.004  # of a bar in a page: what is busy at all is seen
@@ -27,17 +27,18 @@ _LEAST = 0.004  # of a bar in a page: what is busy at all is seen
 
 @dataclass(frozen=True)
 class UseBar:
-    """How busy a unit was, and the useful share of its work: None where it is not known."""
+    """How busy a unit was, and the useful share of its work: None where it is not known. Or how long waves waited."""
 
     busy: float
     useful: float | None
+    is_wait: bool = False
 
     @property
     def parts(self) -> tuple[tuple[UsePart, float], ...]:
         """The parts of the bar from its start, each with its share of the full length."""
         busy = min(max(self.busy, 0.0), 1.0)
         if self.useful is None:
-            return (("busy", busy),) if busy else ()
+            return (("waiting" if self.is_wait else "busy", busy),) if busy else ()
         useful = busy * min(max(self.useful, 0.0), 1.0)
         both: tuple[tuple[UsePart, float], ...] = (("useful", useful), ("wasted", busy - useful))
         return tuple((part, share) for part, share in both if share > 0)
@@ -46,19 +47,20 @@ class UseBar:
     def said(self) -> str:
         """The bar in words."""
         known = "" if self.useful is None else f", {format_share(self.useful)} of that useful"
-        return f"busy {format_share(self.busy)}{known}"
+        return f"{'waiting' if self.is_wait else 'busy'} {format_share(self.busy)}{known}"
 
 
-def bar_cells(bar: UseBar, width: int) -> Iterator[tuple[UsePart, int]]:
-    """Yield the parts of the bar with their numbers of cells; every part has at least one, if there is room."""
-    end, done = 0.0, 0
-    parts = bar.parts
-    for place, (part, share) in enumerate(parts):
-        end += share
-        later = len(parts) - place - 1
-        cells = min(max(round(end * width) - done, 1), width - done - later)
-        yield part, cells
-        done += cells
+def bar_cells(bar: UseBar, width: int) -> list[tuple[UsePart, int]]:
+    """Return the parts of the bar with their numbers of cells. Of a bar with two cells or more, every part is seen."""
+    total = round(sum(share for _, share in bar.parts) * width)
+    if not total:
+        return []
+    if total == 1 or len(bar.parts) == 1:
+        longest = max(bar.parts, key=lambda part: part[1])
+        return [(longest[0], total)]
+    (first, share), (second, _) = bar.parts
+    cells = min(max(round(share * width), 1), total - 1)
+    return [(first, cells), (second, total - cells)]
 
 
 def bar_text(bar: UseBar | None, width: int, characters: Characters) -> Text:
@@ -77,7 +79,7 @@ def scale(width: int) -> str:
 
 
 def shown_parts(bars: Iterable[UseBar | None]) -> tuple[UsePart, ...]:
-    """Return the parts that occur in these bars."""
+    """Return the parts that occur in these bars, and have to be explained."""
     found = {part for bar in bars if bar for part, _ in bar.parts}
     return tuple(part for part in MEANINGS if part in found)
 

@@ -27,7 +27,7 @@ class Cell:
     value: str | None = None
     explanation: int | None = None
     whole: str = ""  # an identifier in full, where the text is shorter
-    drawn: Markup = Markup()  # what stands in the place of the text
+    drawn: Markup | None = None  # what stands in the place of the text
 
     @property
     def indent(self) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.render.grid import GridColumn, Value
 from rocm_perf.render.sections.section import Grid
+
+_OPERATORS = re.compile(r"(?<=[\w)])([*/+])(?=[\w(])")
 
 
 def explanations(grid: Grid, formulas: Mapping[str, str]) -> list[str]:
@@ -31,16 +34,17 @@ def _of_column(column: GridColumn, names: list[str], formulas: Mapping[str, str]
 
 
 def _of(heading: str, name: str) -> str:
-    """What a number is called: "busy of LDS", or the name alone under a heading that says nothing."""
+    """What a number is called: "busy, LDS:", or the name alone under a heading that says nothing."""
     if heading in ("value", "") and name:
         return f"{name.strip()}:"
-    return f"{heading.strip()} of {name.strip()}:" if name else f"{heading.strip()}:"
+    return f"{heading.strip()}, {name.strip()}:" if name else f"{heading.strip()}:"
 
 
 def _made(value: Quantity) -> str:
     """A formula with its inputs, or why it has no value."""
     inputs = ", ".join(f"{name} = {_exact(each)}" for name, each in value.inputs.items())
-    parts = (value.formula, f"with {inputs}" if inputs else "", value.doubt or "", value.unavailable or "")
+    formula = _OPERATORS.sub(r" \1 ", value.formula)  # a line may end there
+    parts = (formula, f"with {inputs}" if inputs else "", value.doubt or "", value.unavailable or "")
     return "; ".join(part for part in parts if part)
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import takewhile
 from typing import TypeVar
 
 from rocm_perf.model.document import Document
@@ -44,6 +45,7 @@ _ALL = 0.995  # of a kernel's time: written as all of it
 _NEAR = 3  # names that may have been meant
 _SURE: dict[Certainty, str] = {"proven": "proven by", "likely": "likely, from", "hint": "a hint, from"}
 _GROUPS = {"waits": "Waits", "parallelism": "Parallelism", "work": "Work"}
+_WRITTEN = {"lds": "LDS", "l1": "L1", "l2": "L2", "hbm": "HBM"}
 _TIMES = {"ns": 1, "us": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S}
 
 
@@ -162,7 +164,7 @@ def kernels_of(document: Document) -> list[Subject]:
 def limited_by(subject: Subject) -> str:
     """Return in two or three words what limits a kernel: its first cause, its fullest unit, or its label."""
     if causes := subject.limits.causes:
-        return causes[0].id.replace("-", " ")
+        return " ".join(_WRITTEN.get(word, word) for word in causes[0].id.split("-"))
     if units := _fullest_first(subject.limits.units):
         fullest = units[0]
         title = fullest.title.partition(",")[0].partition(" (")[0]
@@ -325,15 +327,48 @@ def _bar(unit: UnitUse) -> UseBar | None:
 
 
 def _reading_grids(readings: Sequence[Reading]) -> Iterator[Grid]:
-    """Waits, what runs at once, and what the work is."""
+    """Waits, the longest first; what runs at once, and what the work is."""
     for group, title in _GROUPS.items():
         rows = [one for one in readings if one.group == group and one.value.known]
+        if group == "waits":
+            yield from _waits(rows)
+            continue
         columns: Columns[Reading] = (
             explained("value", _in_its_unit, lambda row: row.value),
             text("what", lambda row: row.title),
             *_source(rows),
         )
         yield from grids(f"{title}{_from(rows)}", rows, columns)
+
+
+def _waits(rows: Sequence[Reading]) -> tuple[Grid, ...]:
+    """Waits as bars. What all titles begin with stands above them, once."""
+    common = _common_words([row.title for row in rows])
+    columns: Columns[Reading] = (
+        text("wait", lambda row: row.title[len(common) :].strip()),
+        bars("0 to 100 %", _wait_bar),
+        explained("share", _in_its_unit, lambda row: row.value),
+        *_source(rows),
+    )
+    longest_first = sorted(rows, key=lambda row: -_known(row.value))
+    above = f"Waits: {common}" if common else "Waits"
+    return grids(f"{above}{_from(rows)}", longest_first, columns)
+
+
+def _common_words(titles: Sequence[str]) -> str:
+    """The words that all of several titles begin with."""
+    if len(titles) < 2:
+        return ""
+    words = zip(*(title.split(" ") for title in titles), strict=False)
+    return " ".join(same[0] for same in takewhile(lambda each: len(set(each)) == 1, words))
+
+
+def _wait_bar(reading: Reading) -> UseBar | None:
+    number = reading.value.value
+    is_share = number is not None and reading.value.unit in ("", "%")
+    if number is None or not is_share:
+        return None
+    return UseBar(number / 100 if reading.value.unit else number, None, is_wait=True)
 
 
 def _in_its_unit(value: Quantity) -> str:

@@ -131,7 +131,9 @@ def grids(
         )
         for column in columns
     ]
-    filled = tuple(column for column in written if any(cell not in ("", "-") for cell in column.cells))
+    filled = tuple(
+        column for column in written if column.bars or any(cell not in ("", "-") for cell in column.cells)
+    )
     return (Grid(filled, title, len(rows) - len(shown)),)
 
 
