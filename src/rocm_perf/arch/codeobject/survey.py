@@ -143,7 +143,8 @@ def survey(
         try:
             state.look_into(source)
         except (RocmPerfError, OSError) as error:
-            state.notices.append(str(error))
+            name = source.path.name
+            state.notices.append(str(error) if name in str(error) else f"{name}: {error}")
     if unread:
         state.notices.append(
             f"{format_count(unread, 'file')} with code left out: the {limit_s:g} s for reading code are used up"
