@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from rocm_perf.analysis.limits.catalogue import catalogue, remedy
+from rocm_perf.analysis.limits.code import code_causes, code_evidence
+from rocm_perf.analysis.limits.patterns import group_causes, pattern_causes
 from rocm_perf.analysis.limits.rules import WEIGHTS, Found, causes
+from rocm_perf.analysis.limits.shapes import shape_causes
 from rocm_perf.analysis.limits.table import counted, table_metrics, unit_table
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.counted import metric_tables
 from rocm_perf.analysis.roofline.devices import Device
-from rocm_perf.model.results.limits import Cause, KernelLimits
+from rocm_perf.model.results.limits import Cause, GroupCause, KernelLimits
 from rocm_perf.model.results.roofline import KernelRoofline, Roofline
 from rocm_perf.model.trace import Trace
 
@@ -22,17 +25,31 @@ _SUPPOSED = 0.8  # the weight of what shapes, geometry and code tell, beside wha
 def kernel_limits(trace: Trace, known: tuple[Device, ...], points: Roofline) -> dict[Key, KernelLimits]:
     """Return what limits each kernel that has a place on the roofline."""
     values = counted(metric_tables(trace, known, table_metrics()), known)
+    supposed = _supposed(trace, known, points)
     limits = {}
     for point in points.kernels:
         key = (point.gpu, point.kernel)
         table = unit_table(point.kernel, values.get(key, {}), point, known[point.gpu].gfx)
-        found = causes(table) if key in values else []
+        found = [_told(one, point) for one in causes(table)] if key in values else []
         limits[key] = KernelLimits(
             units=tuple(table.units.values()),
             readings=tuple(table.readings.values()),
-            causes=ordered(_told(one, point) for one in found),
+            causes=ordered([*found, *(one for source in supposed for one in source.get(key, ()))]),
         )
     return limits
+
+
+def limits_together(trace: Trace, known: tuple[Device, ...], points: Roofline) -> tuple[GroupCause, ...]:
+    """Return what limits several kernels together, those that can save most first."""
+    return tuple(group_causes(trace, known, points))
+
+
+def _supposed(
+    trace: Trace, known: tuple[Device, ...], points: Roofline
+) -> list[Mapping[Key, Sequence[Cause]]]:
+    """Return the causes that need no measurement inside of kernels."""
+    code = {key: code_causes(seen, key[1]) for key, seen in code_evidence(trace, known).items()}
+    return [shape_causes(trace, known, points), pattern_causes(trace, known, points), code]
 
 
 def ordered(told: Iterable[Cause]) -> tuple[Cause, ...]:

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from rocm_perf.model.quantity import Quantity
-from rocm_perf.model.results.limits import KernelLimits
+from rocm_perf.model.results.limits import GroupCause, KernelLimits
 
 Label = Literal[
     "compute",
@@ -74,8 +74,9 @@ class Rival(msgspec.Struct, frozen=True):
 
 
 class Bottlenecks(msgspec.Struct, frozen=True):
-    """All kernels, longest total time first. `rivals`: the most time to gain first."""
+    """All kernels, longest total time first. `rivals` and `groups` (kernels with one cause): the most time to gain first."""
 
     kernels: tuple[Bottleneck, ...]
     rivals: tuple[Rival, ...] = ()
+    groups: tuple[GroupCause, ...] = ()
     unavailable: str | None = None

@@ -40,11 +40,19 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def cause(self) -> Cause | None:
-        """What its table of units shows; nothing where several kernels are told together, or a trace of its
-        instructions or a faster rival says more."""
-        if self.instrument is not None and self.instrument.label or self.rival is not None or self.subject.others:
-            return None
-        return None if self._launched_by_runtime else self.subject.cause
+        """What its table of units shows, with some certainty."""
+        return None if self._is_told_otherwise else self.subject.cause
+
+    @property
+    def hint(self) -> Cause | None:
+        """What its table of units hints at, where nothing else says what limits it."""
+        return None if self._is_told_otherwise or self.label is not None else self.subject.first_cause
+
+    @property
+    def _is_told_otherwise(self) -> bool:
+        """Whether a trace of its instructions or a faster rival says more, or it stands for others as well."""
+        traced = self.instrument is not None and self.instrument.label is not None
+        return traced or self.rival is not None or bool(self.subject.others) or self._launched_by_runtime
 
     @property
     def because(self) -> str | None:

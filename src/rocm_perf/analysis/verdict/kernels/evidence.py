@@ -64,10 +64,11 @@ def _causes(case: Case) -> Iterator[str]:
         yield _rivalry(case.rival)
     if case.instrument is not None:
         yield from case.instrument.evidence
-    if case.cause is not None:
-        yield from case.cause.evidence
-        if case.cause.is_not:
-            yield f"it is not {case.cause.is_not}"
+    cause = case.cause or case.hint
+    if cause is not None:
+        yield from cause.evidence
+    if case.cause is not None and case.cause.is_not:
+        yield f"it is not {case.cause.is_not}"
     yield from _support(case)
 
 

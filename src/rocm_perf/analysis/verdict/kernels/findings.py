@@ -15,7 +15,7 @@ from rocm_perf.analysis.verdict.kernels.precision import ID as SINGLE_PRECISION
 from rocm_perf.analysis.verdict.kernels.precision import is_plain, precision_findings
 from rocm_perf.analysis.verdict.kernels.subjects import Subject, joined, subjects
 from rocm_perf.analysis.verdict.kernels.tiny_launches import tiny_launch_findings
-from rocm_perf.analysis.verdict.kernels.wording import finding_of, instrument_finding
+from rocm_perf.analysis.verdict.kernels.wording import finding_of, group_finding, instrument_finding
 from rocm_perf.analysis.verdict.ranking import TUNED, UNKNOWN
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -33,6 +33,7 @@ def kernel_findings(document: Document) -> list[Finding]:
         *conversion_findings(document),
         *precision_findings(listed, document),
     ]
+    together = together or _of_groups(document)
     seen = instruments(document)
     weighed = [
         (_weight(finding, [one for one in listed if _told(one, {finding.id})]), finding)
@@ -46,6 +47,13 @@ def kernel_findings(document: Document) -> list[Finding]:
     named = frozenset(kernel for subject in listed for kernel in subject.kernels)
     apart = [instrument_finding(one, document) for one in seen if one.kernel not in named]
     return [*ordered, *apart, *tiny_launch_findings(document)]
+
+
+def _of_groups(document: Document) -> list[Finding]:
+    """What several kernels have in common that one kernel, or one launch, could do instead of them."""
+    total = sum(spot.total_ns for spot in document.hotspots.rows)
+    groups = [group for group in document.bottlenecks.groups if group.total_ns >= _SHARE * total > 0]
+    return [group_finding(group, total, document) for group in groups[:1]]
 
 
 def _beside_the_point(document: Document) -> bool:

@@ -108,13 +108,19 @@ class Subject(msgspec.Struct, frozen=True):
         return next(caused, self.held[0] if self.held else None)
 
     @property
-    def cause(self) -> Cause | None:
-        """The first cause of the table of units, where it is no mere hint and holds for most of its time."""
+    def first_cause(self) -> Cause | None:
+        """The first cause of its table of units, where it holds for most of its time."""
         first = next((row.limits.causes[0] for row in self.held if row.limits.causes), None)
-        if first is None or first.certainty == "hint":
+        if first is None:
             return None
         alike = [row for row in self.held if row.limits.causes and row.limits.causes[0].id == first.id]
         return first if self.is_most(alike) else None
+
+    @property
+    def cause(self) -> Cause | None:
+        """The same, if it is no mere hint."""
+        first = self.first_cause
+        return None if first is None or first.certainty == "hint" else first
 
     @property
     def label(self) -> Label | None:

@@ -41,7 +41,7 @@ from rocm_perf.analysis.verdict.kernels.words import (
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity
-from rocm_perf.model.results.limits import Cause
+from rocm_perf.model.results.limits import Cause, GroupCause
 from rocm_perf.units import format_count, format_share
 
 _GIVERS = {False: "memory gives", True: "the arithmetic units give"}  # by whether arithmetic is the roof
@@ -126,8 +126,9 @@ def _cause(case: Case) -> str:
         could = "they could" if others else "it could"
         return f"{_reaches(case)} of what {_GIVERS[case.room.computes] if case.fastest else could}"
     if case.room is not None:
-        return f"{_reaches(case)} of {'their roofs' if others else 'its roof'}; {_not_known(case)}"
-    return ""
+        unknown = f"probably: {case.hint.title}" if case.hint else _not_known(case)
+        return f"{_reaches(case)} of {'their roofs' if others else 'its roof'}; {unknown}"
+    return f"probably {case.hint.title}" if case.hint else ""
 
 
 def _reaches(case: Case) -> str:
@@ -155,8 +156,10 @@ def _remedy(case: Case) -> str:
         return CONVERSION_REMEDY if case.subject.converts else MOVER_REMEDY
     if case.cause is not None:
         return _remedy_of(case, case.cause)
-    if case.label is None and case.uncaptured:
+    if case.label is None and case.uncaptured and case.hint is None:
         return f"{UNCAPTURED_REMEDY} Or {_count_it(case.document)}"
+    if case.hint is not None:
+        return _remedy_of(case, case.hint)
     limit = case.label or ROOFS.get(case.kind)
     if limit in (None, *ROOFS.values()) and not case.near and (choice := _another_kernel(case)):
         return choice
@@ -229,4 +232,20 @@ def instrument_finding(one: Instrument, document: Document) -> Finding:
         remedy=REMEDIES[one.label] if one.label else _unknown_remedy(document),
         next_command=f"rocm-perf analyze {quote(document.label)} --show {one.shown_by}",
         kind=KINDS[one.label] if one.label else "kernel",
+    )
+
+
+def group_finding(group: GroupCause, total_ns: int, document: Document) -> Finding:
+    """What is said of several kernels with one cause; it saves no more than a part of their time."""
+    saves = group.cause.saves
+    stake = None if saves is None else round(saves * group.total_ns / max(len(document.devices), 1))
+    return Finding(
+        id=f"group-{group.cause.id}",
+        severity="info",
+        title=group.cause.title,
+        evidence=(f"{format_share(group.total_ns / total_ns)} of the kernel time", *group.cause.evidence),
+        time_at_stake_ns=stake,
+        projected_speedup=_speedup(document, stake),
+        remedy=group.cause.remedy,
+        kind=KINDS[catalogue()[group.cause.id].label],
     )
