@@ -1,5 +1,5 @@
-"""Kernels with one planted limit, recorded on an H200: the first cause is the planted one, and the repair gained no more
-than its bound."""
+"""Kernels with one planted limit, recorded on an H200: the first cause is the planted one, and the repair gained
+no more than its bound."""
 
 from __future__ import annotations
 
