@@ -16,8 +16,10 @@ from rocm_perf.analysis.compare.populations import compare as _compare
 from rocm_perf.analysis.compare.runs import Recording
 from rocm_perf.analysis.overview import examine, overview
 from rocm_perf.analysis.parts.combine import combined, of_window
+from rocm_perf.analysis.roofline.named import with_named_gpu
 from rocm_perf.analysis.time.hotspots import Grouping
 from rocm_perf.analysis.trust.sanity import sanity
+from rocm_perf.arch.catalog import find_gpu
 from rocm_perf.bench.ceilings import store
 from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.ingest import load as _load
@@ -77,36 +79,39 @@ def simulate(
     return with_counters(record(done), done, counters)
 
 
-def analyze(
+def analyze(  # noqa: PLR0913  (its options)
     recording: Source,
     *,
     grouping: Grouping = "full",
     whole: bool = False,
     ceilings: Ceilings = None,
     captures: Captures = (),
+    gpu: str | None = None,
 ) -> Document:
     """Everything that `rocm-perf analyze` says of a recording: of its steady state, unless the whole is wanted.
     `ceilings` is a file of `rocm-perf ceilings`, or "none" for data sheets alone; by default, what it measured here.
-    `captures` are recordings of the capture of its graphs."""
-    trace = _trace(recording, captures)
+    `captures` are recordings of the capture of its graphs. `gpu` names the GPU of a recording that does not."""
+    trace = named(_trace(recording, captures), gpu)
     analyse = overview if whole else examine
     return analyse(trace, _label(recording), grouping, machines=_machines(ceilings))
 
 
-def compare(
+def compare(  # noqa: PLR0913  (its options)
     before: Source | Sequence[Source],
     after: Source | Sequence[Source],
     *,
     labels: tuple[str, str] = ("before", "after"),
     whole: bool = False,
     fail_on: Sequence[str] = (),
+    gpu: str | None = None,
 ) -> Comparison:
     """What `rocm-perf compare` says of two programs, from one recording of each or, better, from several: a folder of
     several runs, or a list. It is about a step of the steady state where all runs have steps, unless the whole is
-    wanted. Limits such as "wall>3%" are judged in the `checks` of the result."""
+    wanted. Limits such as "wall>3%" are judged in the `checks` of the result. `gpu` names the GPU of recordings that do
+    not."""
     expressions = [parse(text) for text in fail_on]
     gates.require_known(expressions)
-    comparison = _compare(_recordings(before), _recordings(after), labels, whole=whole)
+    comparison = _compare(_recordings(before, gpu), _recordings(after, gpu), labels, whole=whole)
     return replace(comparison, checks=gates.judge(comparison, expressions))
 
 
@@ -135,38 +140,45 @@ def recorded(trace: Trace, label: str) -> Recording:
 
 
 def report(
-    recording: Source, *, whole: bool = False, ceilings: Ceilings = None, captures: Captures = ()
+    recording: Source,
+    *,
+    whole: bool = False,
+    ceilings: Ceilings = None,
+    captures: Captures = (),
+    gpu: str | None = None,
 ) -> PageReport:
     """The page that `rocm-perf report` writes: a notebook shows it below the cell, and `.save(path)` writes it."""
     from rocm_perf.analysis.timeline.build import timeline
     from rocm_perf.render.notebook.inline import PageReport
     from rocm_perf.render.page.page import page
 
-    trace = _trace(recording, captures)
+    trace = named(_trace(recording, captures), gpu)
     analyse = overview if whole else examine
     document = analyse(trace, _label(recording), machines=_machines(ceilings))
     return PageReport(document.label, page(document, timeline(trace, document)))
 
 
-def analyze_window(
+def analyze_window(  # noqa: PLR0913  (its options)
     path: str | PathLike[str],
     window: TimeWindow,
     *,
     grouping: Grouping = "full",
     reading: Reading = _EACH_RUN,
     ceilings: Ceilings = None,
+    gpu: str | None = None,
 ) -> Document:
     """Everything that `rocm-perf analyze --window` says about a part of a recording."""
-    return _of_window(Path(path), window.alone(), grouping, reading, ceilings)
+    return _of_window(Path(path), window.alone(), grouping, reading, ceilings, gpu)
 
 
-def analyze_in_parts(
+def analyze_in_parts(  # noqa: PLR0913  (its options)
     path: str | PathLike[str],
     windows: Iterable[TimeWindow],
     *,
     grouping: Grouping = "full",
     reading: Reading = _EACH_RUN,
     ceilings: Ceilings = None,
+    gpu: str | None = None,
 ) -> Document:
     """The windows of a recording, analysed one after another, as one document: only one is in memory at a time.
     Windows in which nothing starts are passed over, unless that is all of them."""
@@ -174,7 +186,7 @@ def analyze_in_parts(
     nothing: EmptyCaptureError | None = None
     for window in windows:
         try:
-            parts.append((window, _of_window(Path(path), window, grouping, reading, ceilings)))
+            parts.append((window, _of_window(Path(path), window, grouping, reading, ceilings, gpu)))
         except EmptyCaptureError as error:
             nothing = error
     if not parts:
@@ -182,10 +194,10 @@ def analyze_in_parts(
     return combined(parts)
 
 
-def _of_window(
-    path: Path, window: TimeWindow, grouping: Grouping, reading: Reading, ceilings: Ceilings
+def _of_window(  # noqa: PLR0913, PLR0917  (the options of both who ask)
+    path: Path, window: TimeWindow, grouping: Grouping, reading: Reading, ceilings: Ceilings, gpu: str | None
 ) -> Document:
-    trace = _load.load(path, as_one=reading.as_one, window=window, captures=reading.captures)
+    trace = named(_load.load(path, as_one=reading.as_one, window=window, captures=reading.captures), gpu)
     return of_window(overview(trace, str(path), grouping, machines=_machines(ceilings)), window)
 
 
@@ -206,11 +218,16 @@ def _trace(recording: Source, captures: Captures) -> Trace:
     return with_captures(recording, [], _load.load_captures(_paths(captures)))
 
 
-def _recordings(sources: Source | Sequence[Source]) -> list[Recording]:
+def named(trace: Trace, gpu: str | None) -> Trace:
+    """Return the recording as one of the GPU of that name, wherever it does not name its own."""
+    return trace if gpu is None else with_named_gpu(trace, find_gpu(gpu))
+
+
+def _recordings(sources: Source | Sequence[Source], gpu: str | None) -> list[Recording]:
     """Every run of a side; one that cannot be read is an error."""
     listed = [sources] if isinstance(sources, Trace | str | PathLike) else sources
     runs = [run for source in listed for run in _runs(source)]
-    return [recording for label, trace in runs for recording in recordings_of(trace, label)]
+    return [recording for label, trace in runs for recording in recordings_of(named(trace, gpu), label)]
 
 
 def _runs(source: Source) -> Iterator[tuple[str, Trace]]:

@@ -17,6 +17,7 @@ from rocm_perf.files import read_text
 from rocm_perf.once import once
 
 _SOURCES = "sources.toml"
+_SHORTEST = 3  # letters of the end of a name that mean it: `R9700` for AMD Radeon AI PRO R9700
 _BRANDS = {"amd", "nvidia", "instinct", "radeon", "graphics", "tm"}
 
 
@@ -65,13 +66,14 @@ def _release(rocm: str) -> tuple[int, ...]:
 
 
 def find_gpu(name: str) -> Gpu:
-    """The GPU with this name, alias or gfx, or the only one whose name begins like this: `AMD Instinct MI300X`."""
+    """The GPU with this name, alias or gfx, or the only one whose name begins or ends like this: `MI300X`."""
     wanted = name_key(name)
     candidates = (
         [gpu for gpu in gpus() if name_key(gpu.name) == wanted]
         or gpus_named(name)
         or gpus_of(name.lower())
         or [gpu for gpu in gpus() if wanted and name_key(gpu.name).startswith(wanted)]
+        or [gpu for gpu in gpus() if len(wanted) > _SHORTEST and name_key(gpu.name).endswith(wanted)]
     )
     if len(candidates) == 1:
         return candidates[0]

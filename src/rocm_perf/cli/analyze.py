@@ -19,7 +19,7 @@ from rocm_perf.cli.arguments import (
     size,
 )
 from rocm_perf.cli.cluster_options import add_cluster, cluster_request
-from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, chosen_part
+from rocm_perf.cli.judged import add_ceilings, add_gpu, add_window, asked_with, chosen_part, named
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
 from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import say, show_json
@@ -100,6 +100,7 @@ class AnalyzeCommand:
         add_captures(parser)
         add_window(parser)
         add_ceilings(parser)
+        add_gpu(parser)
         _add_large_recordings(parser)
         add_cluster(parser)
         parser.add_argument("--force", action="store_true", help="replace files in DIR")
@@ -116,7 +117,7 @@ class AnalyzeCommand:
                 next_step="Name some with --show, or all of them.",
             )
         answers, errors = _on_cluster(args) if args.cluster else _here(args)
-        documents = [asked_with_captures(answer, args.captures) for answer in answers]
+        documents = [asked_with(answer, args) for answer in answers]
         if args.output:
             empty = {label for label, error in errors if isinstance(error, EmptyCaptureError)}
             _write([one for one in documents if one.label not in empty], args.output, args.force)
@@ -202,6 +203,7 @@ def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failu
         as_one=args.as_one,
         captures=tuple(args.captures),
         link_gbps=args.link_bandwidth,
+        gpu=args.gpu,
     )
     question = question_of(args.paths[0], machines, wish)
     document = kept(question)
@@ -225,7 +227,11 @@ def _analysed(args: argparse.Namespace, machines: Machines) -> tuple[list[Docume
     analyse = overview if args.window == "all" else examine
     documents = [
         analyse(
-            chosen_part(run.trace, args), run.label, args.by, machines=machines, link_gbps=args.link_bandwidth
+            chosen_part(named(run.trace, args), args),
+            run.label,
+            args.by,
+            machines=machines,
+            link_gbps=args.link_bandwidth,
         )
         for run in loaded
         if run.trace
@@ -242,6 +248,7 @@ def _of_windows(args: argparse.Namespace, windows: list[TimeWindow]) -> tuple[li
         "grouping": args.by,
         "reading": api.Reading(args.as_one, args.captures),
         "ceilings": args.ceilings,
+        "gpu": args.gpu,
     }
     if args.link_bandwidth is not None:
         raise UsageError(

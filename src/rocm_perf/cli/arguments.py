@@ -169,6 +169,13 @@ def _whole(text: str, least: int) -> int:
     return value
 
 
+def gpu_name(text: str) -> str:
+    """The name of a GPU of the catalogue."""
+    from rocm_perf.arch.catalog import find_gpu
+
+    return find_gpu(text).name
+
+
 def add_captures(parser: argparse.ArgumentParser) -> None:
     """Add the option of verbs that read recordings."""
     parser.add_argument(

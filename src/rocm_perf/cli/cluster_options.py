@@ -52,6 +52,7 @@ def cluster_request(args: argparse.Namespace) -> ClusterRequest:
         "--each": args.each,
         "--in-parts": args.in_parts,
         "--capture": bool(args.captures),
+        "--gpu": args.gpu is not None,
         "--sort": args.sort is not None,
         "--link-bandwidth": args.link_bandwidth is not None,
     }

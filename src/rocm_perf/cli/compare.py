@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, add_no_color, named_path, positive, read_separator_as
 from rocm_perf.cli.checks import add_checks, exit_code_of, expressions_of, write_junit
-from rocm_perf.cli.judged import add_step_kind, steps_of
+from rocm_perf.cli.judged import add_gpu, add_step_kind, named, steps_of
 from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.reading import reading
@@ -73,6 +73,7 @@ class CompareCommand:
         add_step_kind(parser)
         add("--as-one", action="store_true", help="treat all files of a folder as one run")
         add_captures(parser)
+        add_gpu(parser)
         add("--markdown", action="store_true", help="print Markdown, for a pull request")
         add(
             "-o",
@@ -115,7 +116,7 @@ class CompareCommand:
         with reading():
             expect_files([*base[1:], *new])
             loaded = [_load(paths, as_one=args.as_one, captures=args.captures) for paths in (base, new)]
-        before, after = _both(loaded, args.step_kind)
+        before, after = _both([_named(side, args) for side in loaded], args.step_kind)
         comparison = compare(
             before, after, side_labels(base, new), whole=args.window == "all", accuracy=accuracy
         )
@@ -185,6 +186,13 @@ def _recordings(runs: Sequence[Loaded], kind: StepKind | None) -> list[Recording
         if run.trace
         for recording in recordings_of(steps_of(run.trace, kind), run.label)
     ]
+
+
+def _named(runs: Sequence[Loaded], args: argparse.Namespace) -> list[Loaded]:
+    """The runs of a side as those of the GPU that the user named, where they do not name their own."""
+    from msgspec.structs import replace
+
+    return [replace(run, trace=named(run.trace, args)) if run.trace else run for run in runs]
 
 
 def side_labels(base: Sequence[Path], new: Sequence[Path]) -> tuple[str, str]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import window
+from rocm_perf.cli.arguments import gpu_name, window
 from rocm_perf.errors import UsageError
 from rocm_perf.model.step_kinds import STEP_KINDS, StepKind
 
@@ -57,6 +55,23 @@ def add_ceilings(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_gpu(parser: argparse.ArgumentParser) -> None:
+    """The option that names the GPU of recordings that do not."""
+    parser.add_argument(
+        "--gpu",
+        metavar="NAME",
+        type=gpu_name,
+        help="the GPU that it was recorded on, where the recording does not say (rocm-perf gpus lists them)",
+    )
+
+
+def named(trace: Trace, args: argparse.Namespace) -> Trace:
+    """The recording as one of the GPU that the user named, wherever it does not name its own."""
+    from rocm_perf import api
+
+    return api.named(trace, args.gpu)
+
+
 def chosen_window(args: argparse.Namespace) -> TimeWindow | None:
     """The window that was given by its times, which is looked at alone."""
     if isinstance(args.window, str):
@@ -70,13 +85,16 @@ def chosen_window(args: argparse.Namespace) -> TimeWindow | None:
     return given.alone()
 
 
-def asked_with_captures(document: Document, captures: Sequence[Path]) -> Document:
-    """The document, whose commands name the captures that were given."""
-    if not captures:
+def asked_with(document: Document, args: argparse.Namespace) -> Document:
+    """The document, whose commands name the GPU and the captures that were given."""
+    options = ["--gpu", args.gpu] if args.gpu else []
+    if args.captures:
+        options += ["--capture", *map(str, args.captures)]
+    if not options:
         return document
     from rocm_perf.analysis.parts.combine import asking_again
 
-    return asking_again(document, shlex.join(["--capture", *map(str, captures)]))
+    return asking_again(document, shlex.join(options))
 
 
 def chosen_part(trace: Trace, args: argparse.Namespace) -> Trace:

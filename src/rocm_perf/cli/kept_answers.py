@@ -44,6 +44,7 @@ class Wish(NamedTuple):
     as_one: bool = False
     captures: tuple[Path, ...] = ()
     link_gbps: float | None = None
+    gpu: str | None = None
 
 
 def question_of(path: Path, machines: Machines, wish: Wish) -> str | None:

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocm_perf.cli.arguments import add_captures, named_path
-from rocm_perf.cli.judged import add_ceilings, add_window, asked_with_captures, chosen_part, chosen_window
+from rocm_perf.cli.judged import (
+    add_ceilings,
+    add_gpu,
+    add_window,
+    asked_with,
+    chosen_part,
+    chosen_window,
+    named,
+)
 from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import say, show, show_json
 from rocm_perf.cli.reading import reading
@@ -52,6 +60,7 @@ class ReportCommand:
         add_captures(parser)
         add_window(parser)
         add_ceilings(parser)
+        add_gpu(parser)
         parser.add_argument("--force", action="store_true", help="replace the file")
         parser.add_argument("--open", action="store_true", help="show the page in the browser")
         parser.add_argument("--json", action="store_true", help="print what was written as JSON")
@@ -109,10 +118,10 @@ def _recorded(args: argparse.Namespace) -> tuple[Trace, Document]:
     require_room([args.path, *args.captures], window)
     with reading():
         whole = load.load(args.path, as_one=args.as_one, window=window, captures=args.captures)
-        trace = chosen_part(whole, args)
+        trace = chosen_part(named(whole, args), args)
     analyse = overview if window or args.window == "all" else examine
     document = analyse(trace, str(args.path), machines=chosen(args.ceilings))
-    document = asked_with_captures(document, args.captures)
+    document = asked_with(document, args)
     return trace, of_window(document, window) if window else document
 
 

@@ -11,8 +11,10 @@ from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.roofline.named import named_notice
 from rocm_perf.arch import catalog
 from rocm_perf.arch.chip_of_counters import chips_of_counters
+from rocm_perf.arch.chip_of_kernels import chip_of_kernels
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.arch.matching import Match, match
 from rocm_perf.model.trace import Trace
@@ -62,10 +64,17 @@ def devices(trace: Trace, gpu: Gpu | None = None) -> tuple[Device, ...]:
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
         groups.setdefault(_model(row), []).append(row)
-    models = tuple(device_of(members) for members in groups.values())
+    models = tuple(_as_told(_by_its_kernels(trace, device_of(members)), trace) for members in groups.values())
     if not models:
         return (_undescribed(trace),)
     return models if len(models) == 1 or _described(trace, rows) else (*models, _UNKNOWN)
+
+
+def _as_told(device: Device, trace: Trace) -> Device:
+    """The device, which the user named where the recording does not."""
+    if device.gpu is None or named_notice(device.gpu.name) not in trace.run.notices:
+        return device
+    return replace(device, identified_by="you (--gpu)")
 
 
 def named_device(gpu: Gpu) -> Device:
@@ -83,7 +92,11 @@ def named_device(gpu: Gpu) -> Device:
 
 @once_per_trace
 def _undescribed(trace: Trace) -> Device:
-    """A GPU that no row describes: its counters may tell the chip, but never the product, so it has no peaks."""
+    """A GPU that no row describes: its counters or the names of its kernels may tell the chip, but never the product, so
+    it has no peaks."""
+    named = _by_its_kernels(trace, _UNKNOWN)
+    if named.gfx is not None:
+        return named
     names = trace.lazy("counters").select(pl.col("counter").unique()).collect().to_series()
     chips = chips_of_counters(names.drop_nulls())
     if not chips:
@@ -96,6 +109,25 @@ def _undescribed(trace: Trace) -> Device:
         chip=catalog.gpus_of(chips[0])[0],
         may_be=() if alone else chips,
         identified_by="the names of its counters",
+    )
+
+
+def _by_its_kernels(trace: Trace, device: Device) -> Device:
+    """The device with the chip that the names of its kernels tell, where nothing else tells it."""
+    if device.gpu is not None or device.gfx is not None:
+        return device
+    kernels = trace.lazy("dispatches").select(pl.col("kernel").unique()).collect().to_series()
+    chip = chip_of_kernels(kernels.drop_nulls())
+    products = catalog.gpus_of(chip) if chip else ()
+    if not products:
+        return device
+    return replace(
+        device,
+        name=f"unknown GPU ({chip} by the names of its kernels)",
+        gfx=chip,
+        chip=products[0],
+        identified_by="the names of its kernels",
+        reason=f"the names of its kernels tell the chip, {chip}, but not which product it ran on: name it with --gpu",
     )
 
 
