@@ -12,7 +12,7 @@ from rocm_perf.analysis.emulated.rows import Row, kind_of
 
 _REGISTERS = re.compile(r"\bv(?:(?P<one>\d+)|\[(?P<first>\d+):(?P<last>\d+)\])")
 _ACCUMULATES = re.compile(r"v_(?:dual_|pk_)?(?:fmac|mac|dot\d+c)")
-_MULTIPLY_ADD = re.compile(r"v_(?:dual_|pk_)?(?:fma|fmac|mac|mad|dot\d+c?)_(?:f|mix)")
+_MULTIPLY = re.compile(r"v_(?:dual_|pk_)?(?:mul|fma|fmac|mac|mad|dot\d+c?)_(?:f|mix)")
 _NO_RESULT = re.compile(r"v_cmpx?_|v_nop")
 _COPY = re.compile(
     r"v_(?:mov|cvt|dual_mov|lshlrev_b32|and|perm|bfe)"
@@ -55,10 +55,11 @@ def dependent(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def products(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the multiply-adds whose two factors were both loaded from memory or LDS."""
+    """Yield the multiplications whose two factors were both loaded from memory or LDS."""
     loaded: set[int] = set()
+    found: list[Row] = []
     for _ in range(2):  # what the end of a loop loads, its beginning may use
-        found = []
+        found.clear()
         for row in rows:
             if not row.executions:
                 continue
@@ -68,14 +69,14 @@ def products(rows: Sequence[Row]) -> Iterator[Row]:
                 continue
             for operation in operations_in(row.text):
                 factors = operation.reads[:2]
-                if _MULTIPLY_ADD.match(operation.name):
+                if _MULTIPLY.match(operation.name):
                     if len(factors) == 2 and all(factor and factor <= loaded for factor in factors):
                         found.append(row)
-                        break
+                    loaded = loaded - operation.writes
                     continue
                 is_copy = _COPY.match(operation.name) and any(part & loaded for part in operation.reads)
                 loaded = loaded | operation.writes if is_copy else loaded - operation.writes
-    yield from found
+    yield from dict.fromkeys(found)  # a dual instruction may hold two
 
 
 def _repeats(vector: Sequence[Row], start: int) -> bool:

@@ -6,20 +6,21 @@ from collections.abc import Callable, Iterable, Iterator
 
 from rocm_perf.analysis.emulated.dataflow import dependent, products
 from rocm_perf.analysis.emulated.rows import Counted, Row, is_atomic, kind_of, space_of, what_of
-from rocm_perf.arch.codeobject.instructions import meaning
+from rocm_perf.arch.codeobject.instructions import Class, meaning
 from rocm_perf.arch.codeobject.work import INDEXED, Kind, amd_kind
+from rocm_perf.model.device_code import Work
 from rocm_perf.model.results.count import Tally, TallyName
 
 _LONG_DIVISION = (
     "0x5f7ffffc"  # 2^64, less a little: the divisor's scale, with which LLVM begins divisions of 64 bits
 )
-_FLOATS = ("f64", "f32", "f16")
 _ARITHMETIC = ("multiply-add", "arithmetic")
 _NARROW, _WIDE = 2, 8  # bytes that a lane moves
 # Look-ups of lines for an access of 64 lanes, dense: 4 up to a word a lane, 16 beyond (MI200 and MI300X, recorded).
 _LOOKUPS, _WIDE_LOOKUPS = 4, 16
 
 Read = Callable[[Row], float]
+Test = Callable[[Row], bool]
 
 
 def tallies(
@@ -65,32 +66,48 @@ def _executions(row: Row) -> float:
 def _instructions(counted: Counted) -> Iterator[Tally]:
     rows = counted.rows
     vector = [row for row in rows if kind_of(row) == "VALU"]
-
-    def those(name: TallyName, test: Callable[[Row], bool], among: Iterable[Row] = vector) -> Tally:
-        return _tally(counted, name, (row for row in among if test(row)), _executions)
-
     yield _tally(counted, "instructions", rows, _executions)
     yield _tally(counted, "vector", vector, _executions)
     yield _tally(counted, "vector lanes", vector, lambda row: row.lanes)
-    for dtype in _FLOATS:
-        yield those(
-            dtype, lambda row, dtype=dtype: _kind(row).work in _ARITHMETIC and _kind(row).dtype == dtype
-        )  # type: ignore[misc]
-    yield those("integer", lambda row: _kind(row).work == "integer")
-    yield those("special", lambda row: meaning(row.text.split(None, 1)[0]).transcendental)
-    yield those("conversions", lambda row: _kind(row).work == "conversion")
-    yield those("f64 conversions", lambda row: _kind(row).work == "conversion" and _kind(row).dtype == "f64")
-    yield those(
-        "integer divisions", lambda row: _kind(row).work == "integer division" or _LONG_DIVISION in row.text
-    )
-    yield those("multiply-adds", lambda row: _kind(row).work == "multiply-add")
-    for name, kinds in (
-        ("matrix", ("matrix",)), ("scalar", ("SALU", "SMEM")), ("branches", ("branch", "message")),
-        ("barriers", ("barrier",)), ("waits", ("wait",)), ("lds", ("LDS",)),
-    ):  # fmt: skip
-        yield those(name, lambda row, kinds=kinds: kind_of(row) in kinds, rows)  # type: ignore[misc,arg-type]
+    for name, is_one in _OF_VECTOR:
+        yield _tally(counted, name, (row for row in vector if is_one(row)), _executions)
+    for name, kinds in _OF_CLASSES:
+        yield _tally(counted, name, (row for row in rows if kind_of(row) in kinds), _executions)
     yield _tally(counted, "lds cycles", rows, lambda row: row.lds_cycles)
     yield _tally(counted, "lds conflicts", rows, lambda row: row.lds_conflicts)
+
+
+def _computes_in(dtype: str) -> Test:
+    return lambda row: _kind(row).work in _ARITHMETIC and _kind(row).dtype == dtype
+
+
+def _is(work: Work, dtype: str | None = None) -> Test:
+    return lambda row: _kind(row).work == work and dtype in (None, _kind(row).dtype)
+
+
+def _divides_integers(row: Row) -> bool:
+    return _kind(row).work == "integer division" or _LONG_DIVISION in row.text
+
+
+_OF_VECTOR: tuple[tuple[TallyName, Test], ...] = (
+    ("f64", _computes_in("f64")),
+    ("f32", _computes_in("f32")),
+    ("f16", _computes_in("f16")),
+    ("integer", _is("integer")),
+    ("special", lambda row: meaning(row.text.split(None, 1)[0]).transcendental),
+    ("conversions", _is("conversion")),
+    ("f64 conversions", _is("conversion", "f64")),
+    ("integer divisions", _divides_integers),
+    ("multiply-adds", _is("multiply-add")),
+)
+_OF_CLASSES: tuple[tuple[TallyName, tuple[Class, ...]], ...] = (
+    ("matrix", ("matrix",)),
+    ("scalar", ("SALU", "SMEM")),
+    ("branches", ("branch", "message")),
+    ("barriers", ("barrier",)),
+    ("waits", ("wait",)),
+    ("lds", ("LDS",)),
+)
 
 
 def _by_dataflow(counted: Counted) -> Iterator[Tally]:

@@ -581,6 +581,7 @@ def _useful(counts: Counts) -> Mapping[str, Quantity]:
     return found
 
 
+_OF_LANES: tuple[TallyName, ...] = ("loads", "stores", "atomics", "scratch accesses")
 _SHARES: tuple[tuple[str, TallyName, tuple[TallyName, ...], str], ...] = (
     ("used_load_bytes", "dense load lines", ("load lines",), "lines that dense loads would need"),
     ("used_store_bytes", "dense store lines", ("store lines",), "lines that dense stores would need"),
@@ -588,7 +589,7 @@ _SHARES: tuple[tuple[str, TallyName, tuple[TallyName, ...], str], ...] = (
     ("conflict_share", "lds conflicts", ("lds cycles",), "share of the cycles of LDS that bank conflicts add"),
     ("atomic_accesses", "atomics", ("loads", "stores", "atomics"), "share of the accesses that are atomics"),
     ("local_atomics", "local atomics", ("instructions",), "share of the instructions that are atomics in LDS"),
-    ("local_accesses", "scratch accesses", ("loads", "stores", "atomics", "scratch accesses"), "share of accesses to scratch"),
+    ("local_accesses", "scratch accesses", _OF_LANES, "share of the accesses that are to scratch"),
     ("narrow_accesses", "narrow accesses", ("loads", "stores"), "share of accesses of one or two bytes a lane"),
     ("wide_accesses", "wide accesses", ("loads", "stores"), "share of accesses of eight bytes a lane or more"),
     ("f64_instructions", "f64", ("vector",), "share of the vector instructions that compute in f64"),
