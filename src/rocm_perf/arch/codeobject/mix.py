@@ -16,7 +16,7 @@ _ENCODING = re.compile(r"_(e32|e64|dpp|sdwa|e64_dpp)$")
 _DRAIN = re.compile(r"s_waitcnt .*vmcnt\(0\)|s_waitcnt_vmcnt .*0x0$|s_wait_loadcnt\w* 0x0$")
 # Before gfx94x and gfx11, buffer instructions access the stack through the descriptor in the first registers.
 _STACK_BUFFER = re.compile(r"buffer_(load|store)\w* .*\bs\[0:3\]")
-_UNDECODED = "<unknown>"
+UNDECODED = "<unknown>"
 
 
 class Tally(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ def mix_of(instructions: Sequence[Instruction], scratch_bytes: int = 0) -> Mix:
             for start, end in stretches
         ),
         lines=_lines(instructions, scratch_bytes),
-        undecoded=sum(entry.text.startswith(_UNDECODED) for entry in instructions),
+        undecoded=sum(entry.text.startswith(UNDECODED) for entry in instructions),
     )
 
 

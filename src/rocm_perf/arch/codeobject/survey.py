@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from rocm_perf.arch.codeobject import disassembly, nvdisasm
 from rocm_perf.arch.codeobject.disassembly import Instruction
 from rocm_perf.arch.codeobject.elf import Elf
+from rocm_perf.arch.codeobject.mix import UNDECODED
 from rocm_perf.arch.codeobject.model import CodeObject, Kernel
 from rocm_perf.arch.codeobject.reader import walk
 from rocm_perf.arch.codeobject.work import counted
@@ -26,6 +27,7 @@ from rocm_perf.units import format_count
 _MOST_KEPT_BYTES = 1 << 30  # of images that have a kernel which is looked for
 _MOST_CODE_BYTES = 4 << 20  # of one kernel; larger ones are listed without their instructions
 _MOST_NOTICES = 20
+_MOST_UNDECODED = 0.01  # of the instructions
 # Generic targets of LLVM (AMDGPUUsage, generic processors), and the chips that run their code.
 _GENERIC = {
     "gfx9-generic": r"gfx90[0-9a-c]$",
@@ -171,6 +173,12 @@ def _with_instructions(state: _Survey) -> list[KernelCode]:
 def _read_one(base: KernelCode, found: _Found, body: Sequence[Instruction], why: str) -> KernelCode:
     if not body:
         return replace(base, unread=why or "the disassembler did not find its code")
+    undecoded = sum(entry.text.startswith(UNDECODED) for entry in body)
+    if undecoded > _MOST_UNDECODED * len(body):
+        arch = found.code_object.arch
+        return replace(
+            base, unread=f"the disassembler is too old for {arch}: {undecoded:,} instructions unknown to it"
+        )
     is_amd = found.code_object.kind == "AMD code object"
     mix, largest = counted(body, is_amd=is_amd, scratch_bytes=found.kernel.scratch_bytes)
     return replace(base, mix=mix, largest_loop_bytes=largest)
