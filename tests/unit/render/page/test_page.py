@@ -26,6 +26,7 @@ from rocm_perf.units import format_ns, format_share
 from tests.recordings import answer
 from tests.unit.analysis.traces import call, kernel, trace
 from tests.unit.render.documents import H200, ROOT, SPECIMENS, WORKLOADS, recorded, simulated
+from tests.unit.render.limits_example import judged
 from tests.unit.render.page.reading import ReadCell, ReadPage
 
 SHARED = ROOT.parent / "shared"
@@ -126,11 +127,29 @@ def check_texts(document: Document, shown: ReadPage) -> None:
     """Numbers read as they do in the terminal and in Markdown."""
     for topic, describe in SECTIONS.items():
         tables = [table for table in shown.tables if table.topic == topic]
-        for table, grid in zip(tables, describe(document, ROWS).grids, strict=True):
+        section = describe(document, ROWS)
+        grids = [grid for part in (section, *section.parts) for grid in part.grids]
+        for table, grid in zip(tables, grids, strict=True):
             for column in grid.columns:
                 if column.numeric:
                     place = grid.columns.index(column)
                     assert [row[place].text for row in table.rows] == list(column.cells)
+
+
+def test_what_limits_a_kernel_is_drawn_and_every_number_explains_itself() -> None:
+    document = judged()
+    html = page(document)
+    shown = ReadPage(html)
+    check_texts(document, shown)
+    tables = [table for table in shown.tables if table.topic == "kernel"]
+    busy = tables[0].column("busy")
+    assert [(cell.value, cell.text) for cell in busy] == [(0.9, "90.0 %"), (0.5, "50.0 %"), (0.0, "0.0 %")]
+    explanation = shown.explanations[busy[0].why or 0]
+    assert explanation["formula"] == "wavefronts / cycles"
+    assert explanation["inputs"] == [["wavefronts", "90"], ["cycles", "100"]]
+    assert "<title>busy 90.0 %, 25.0 % of that useful</title>" in html
+    assert html.count('<details class="part" open>') == 1
+    assert html.count('<details class="part">') == 1
 
 
 def numbers_in(value: Any) -> Iterator[float]:
