@@ -22,12 +22,14 @@ from rocm_perf.ingest.captures.runs import (
 from rocm_perf.ingest.helpers import expect_files
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.merge import merge
+from rocm_perf.ingest.nvidia.ncu import NAME as NCU
 from rocm_perf.ingest.own.run_folders import placed_in_runs
 from rocm_perf.ingest.paths import walk
 from rocm_perf.ingest.place import place_of
 from rocm_perf.ingest.processes import TIMED, Group, Piece, group_by_process
 from rocm_perf.ingest.reading import ReadFiles, nothing_read, read_all, require_rows, with_troubles
 from rocm_perf.ingest.runs import split_runs
+from rocm_perf.ingest.sniff import sniff
 from rocm_perf.model import bundle
 from rocm_perf.model.run import RunInfo
 from rocm_perf.model.time_window import TimeWindow
@@ -194,11 +196,14 @@ def made_whole(parts: Sequence[RunInfo]) -> RunInfo:
 
 
 def load_files(paths: list[Path], captures: Sequence[Path] = ()) -> list[Loaded]:
-    """Runs of several named paths. Files of one process (same folder and prefix) make one run; every other path is on
-    its own, and a bad one does not keep the others from being read. Graph replays are joined with `captures` and with
-    those among the runs, which are then left out."""
+    """Runs of several named paths. Files of one process (same folder and prefix) make one run, and Nsight Compute's
+    counters belong to the run whose kernels they count; every other path is on its own, and a bad one does not keep the
+    others from being read. Graph replays are joined with `captures` and with those among the runs, which are then left
+    out."""
     _require_there(captures)
     expect_files([*paths[1:], *captures])
+    if (counted := _with_counters(paths)) is not None:
+        return _joined([counted], load_captures(captures))
     results: list[Loaded] = []
     families: dict[object, list[Path]] = {}
     for path in dict.fromkeys(paths):
@@ -207,6 +212,29 @@ def load_files(paths: list[Path], captures: Sequence[Path] = ()) -> list[Loaded]
     for members in families.values():
         results.extend(_load_family(members))
     return _joined(results, load_captures(captures))
+
+
+def _with_counters(paths: list[Path]) -> Loaded | None:
+    """The one run of a recording and of Nsight Compute's counters of its kernels; None where the paths are not that."""
+    counted = [path for path in paths if _is_of_ncu(path)]
+    timed = [path for path in paths if path not in counted]
+    if not counted or len(timed) != 1 or bundle.is_bundle(timed[0]):
+        return None
+    try:
+        files = read_all([*(walk(timed[0]).files if os.path.isdir(timed[0]) else timed), *counted])
+        runs = split_runs(group_by_process(placed_in_runs(files.pieces)))
+        if len(runs) != 1 or files.troubles or not any(group.span for group in runs[0]):
+            return None
+        return Loaded(str(timed[0]), merge(runs[0]))
+    except RocmPerfError:
+        return None  # each path then says for itself what is wrong
+
+
+def _is_of_ncu(path: Path) -> bool:
+    try:
+        return os.path.isfile(path) and sniff(Source(path)).name == NCU
+    except RocmPerfError:
+        return False
 
 
 def load_together(paths: Sequence[Path]) -> list[Loaded]:

@@ -145,6 +145,8 @@ def _passes(groups: list[Group]) -> dict[int, int]:
     """Pass numbers: as the folders say, else 0 for the run without counters and 1, 2, ... for counter passes."""
     numbers: dict[int, int] = {}
     traced = any(not group.only_counters and (group.span or group.dispatched) for group in groups)
+    placed = [group.place.pass_id for group in groups if group.place.pass_id is not None]
+    first = max(placed) + (0 if traced else 1) if placed else 0  # behind those that have a number
     counted: list[frozenset[str]] = [] if not traced else [frozenset()]
     for group in sorted(groups, key=lambda group: group.span or (0, 0)):
         if group.place.pass_id is not None:
@@ -152,7 +154,7 @@ def _passes(groups: list[Group]) -> dict[int, int]:
         elif group.only_counters:
             if group.counters not in counted:
                 counted.append(group.counters)
-            numbers[id(group)] = counted.index(group.counters)
+            numbers[id(group)] = first + counted.index(group.counters)
         else:
             numbers[id(group)] = 0
     return numbers

@@ -12,6 +12,7 @@ from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part
 from rocm_perf.ingest.place import Place
 
+_REPLAYING = frozenset({"ncu"})  # tools
 TIMED = ("dispatches", "api_calls", "ops", "copies", "ranges", "allocations", "scratch")
 
 
@@ -128,12 +129,13 @@ ANOTHER_RUN_NS = 3_600 * 10**9
 
 def group_by_process(pieces: list[Piece]) -> list[Group]:
     """Files with one folder and prefix are one process, unless their times say that they cannot be; so is a file that
-    is a view of another in its folder."""
-    sets: dict[tuple[str, str], list[Piece]] = {}
+    is a view of another in its folder. A profiler that runs each kernel several times had a process of its own."""
+    sets: dict[tuple[tuple[str, str], bool], list[Piece]] = {}
     homes = {(piece.adapter.name, piece.place.set_key[0]): piece.place.set_key for piece in reversed(pieces)}
     for piece in pieces:
         own = piece.place.set_key
-        sets.setdefault(homes.get((piece.adapter.view_of, own[0]), own), []).append(piece)
+        home = homes.get((piece.adapter.view_of, own[0]), own)
+        sets.setdefault((home, piece.part.tool in _REPLAYING), []).append(piece)
     return [group for members in sets.values() for group in _by_time(members)]
 
 

@@ -28,8 +28,13 @@ def split_runs(groups: list[Group]) -> list[list[Group]]:
     others: list[Group] = []
     for group in groups:
         (others if group.place.run is None else own.setdefault(group.place.run, [])).append(group)
-    runs = [*own.values(), *_inferred_runs(others)]
-    return sorted(runs, key=lambda run: min(group.start for group in run)) if own else runs
+    if not own:
+        return _inferred_runs(others)
+    counted = [group for group in others if group.only_counters and not group.span]
+    runs = [*own.values(), *_inferred_runs([group for group in others if group not in counted])]
+    for group in counted:
+        _add_untimed(runs, group)
+    return sorted(runs, key=lambda run: min(group.start for group in run))
 
 
 def _inferred_runs(groups: list[Group]) -> list[list[Group]]:

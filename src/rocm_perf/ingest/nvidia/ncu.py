@@ -27,6 +27,7 @@ from rocm_perf.ingest.peek import Peek
 from rocm_perf.model.run import Loss
 from rocm_perf.once import once
 
+NAME = "ncu-csv"  # of the adapter
 _BOM = rb"^(?:\xef\xbb\xbf)?"
 _HEADER = re.compile(_BOM + rb'"?(?:ID"?,"?)?Process ID"?,"?Process Name"?,.*$', re.MULTILINE)
 _CONSOLE = re.compile(r"^==PROF== (Connected to process|Profiling )", re.MULTILINE)
@@ -55,6 +56,8 @@ _LAUNCH = (
 )
 _NO_METRIC = re.compile(
     r"(Kernel Time|Section Name|Invocations|.*Domain.*|.*_Range.*|Rule .*|Estimated Speedup.*"
+    # what the sampler of the timeline adds up beside the counters
+    r"|[A-Z_]+\.Triage\w*\..*"
     # what the device is and can do, repeated for every kernel
     r"|device__attribute_.*|(nvlink|c2clink|numa)__.*|.*\.peak_sustained(_[a-z]+)*(\.per_second)?)"
 )
@@ -479,7 +482,7 @@ def _claims(peek: Peek) -> bool:
 
 ADAPTERS = (
     Adapter(
-        name="ncu-csv",
+        name=NAME,
         title="Nsight Compute, `ncu --csv` (raw and details page, summaries)",
         recognised_by="a line that starts ID, Process ID, Process Name, or ncu's ==PROF== messages",
         claims=_claims,
