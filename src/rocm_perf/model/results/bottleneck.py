@@ -74,7 +74,7 @@ class Rival(msgspec.Struct, frozen=True):
 
 
 class Bottlenecks(msgspec.Struct, frozen=True):
-    """All kernels, longest total time first; `rivals` and `groups` of kernels with one cause, the most time to gain first."""
+    """All kernels, longest total time first; rivals, and groups of kernels with one cause, the most to gain first."""
 
     kernels: tuple[Bottleneck, ...]
     rivals: tuple[Rival, ...] = ()
