@@ -340,6 +340,21 @@ _SCHEMAS = (
             count("of_workgroups", "workgroups of the grid, which the amount is scaled to"),
         ),
     ),
+    TableSchema(
+        "emulated_tallies",
+        "one number that causes rest on, of a launch whose machine code was executed without a GPU",
+        (
+            text("kernel", "symbol of the kernel", required=True),
+            text("name", "its name", required=True),
+            text("gfx", "architecture of the code", required=True),
+            *GEOMETRY[:-1],
+            count("wave_size", "lanes of a wave"),
+            count("of_workgroups", "workgroups of the grid"),
+            text("tally", "what was counted: lds conflicts, f64, barriers, f16 matrix, ...", required=True),
+            real("amount", "of the whole grid", required=True),
+            text("most_at", "the instruction that has the most of it"),
+        ),
+    ),
     *CODE,
     TableSchema(
         "counter_info",

@@ -38,16 +38,8 @@ def emulated_work(trace: Trace, known: tuple[Device, ...], times: Times) -> Work
         return NOTHING
     timed = times.timed.with_columns(pl.col("kernel").cast(pl.String))
     named = _same_names(timed, counted)
-    ran_on = pl.col("gpu").replace_strict({place: device.gfx for place, device in enumerate(known)})
-    alike = named.filter(ran_on == pl.col("gfx"))
-    launched = _launched(trace, timed.join(alike, on=["gpu", "kernel"], how="semi"))
-    rows = (
-        alike.drop("gfx")
-        .join(counted.with_row_index("row"), on="row")
-        .with_columns(_shape())
-        .join(launched, on=["gpu", "kernel", *_SHAPE], how="inner")
-        .unique(["slot", "ceiling"], keep="first", maintain_order=True)
-    )
+    every = counted_launches(trace, known, times, counted)
+    rows = every.unique(["slot", "ceiling"], keep="first", maintain_order=True)
     amounts = amounts_of(rows)
     works = rows.unique(["gpu", "kernel", "ceiling"], keep="first", maintain_order=True)
     placed = {(gpu, kernel) for gpu, kernel in works.select("gpu", "kernel").iter_rows()}
@@ -61,6 +53,24 @@ def emulated_work(trace: Trace, known: tuple[Device, ...], times: Times) -> Work
             **{key: _unlike(counted.row(row, named=True), known[key[0]]) for key, row in others.items()},
         },
         notes=dict.fromkeys(placed, (LEAST_BYTES,)),
+    )
+
+
+def counted_launches(
+    trace: Trace, known: tuple[Device, ...], times: Times, counted: pl.DataFrame
+) -> pl.DataFrame:
+    """Return the rows of a table of counts with each timed dispatch (gpu, kernel, slot) that they hold for: of the
+    same kernel, chip, grid and workgroup."""
+    timed = times.timed.with_columns(pl.col("kernel").cast(pl.String))
+    named = _same_names(timed, counted)
+    ran_on = pl.col("gpu").replace_strict({place: device.gfx for place, device in enumerate(known)})
+    alike = named.filter(ran_on == pl.col("gfx"))
+    launched = _launched(trace, timed.join(alike, on=["gpu", "kernel"], how="semi"))
+    return (
+        alike.drop("gfx")
+        .join(counted.rename({"kernel": "symbol"}).with_row_index("row"), on="row")
+        .with_columns(_shape())
+        .join(launched, on=["gpu", "kernel", *_SHAPE], how="inner")
     )
 
 

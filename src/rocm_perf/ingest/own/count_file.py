@@ -8,7 +8,8 @@ import polars as pl
 from rocm_perf.errors import EmptyCaptureError, InputError
 from rocm_perf.ingest.io.source import Source
 from rocm_perf.ingest.part import Adapter, Part, part
-from rocm_perf.model.results.count import SCHEMA_VERSION, Executed
+from rocm_perf.model.machine_ceilings import MATRIX
+from rocm_perf.model.results.count import SCHEMA_VERSION, Executed, Tally
 
 _KEYS = frozenset(("schema_version", "kernel", "gfx", "grid", "workgroup", "executed"))
 Three = tuple[int, int, int]
@@ -43,6 +44,7 @@ class _Counting(msgspec.Struct, frozen=True):
     workgroup: Three
     executed: Executed
     roofline: _Roofline
+    tallies: tuple[Tally, ...] = ()
 
 
 def read(source: Source) -> Part:
@@ -63,16 +65,45 @@ def read(source: Source) -> Part:
     rows = [_row(counting, one) for one in counting.roofline.point.work if one.amount.value is not None]
     if not rows:
         raise EmptyCaptureError(f"{source.name} holds no work", "the kernel computes and moves nothing")
-    return part("rocm-perf", {"emulated": pl.DataFrame(rows)})
+    tables = {"emulated": pl.DataFrame(rows)}
+    if counting.tallies:
+        tables["emulated_tallies"] = pl.DataFrame(
+            [
+                *(_tally_row(counting, one.name, one.amount, one.most_at) for one in counting.tallies),
+                *(
+                    _tally_row(counting, one.ceiling, one.amount.value)
+                    for one in counting.roofline.point.work
+                    if one.amount.value is not None and one.ceiling.endswith(MATRIX)
+                ),
+            ]
+        )
+    return part("rocm-perf", tables)
 
 
-def _row(counting: _Counting, one: _Part) -> dict[str, object]:
+def _launch(counting: _Counting) -> dict[str, object]:
     return {
         "kernel": counting.kernel,
         "name": counting.name,
         "gfx": counting.gfx,
         **{f"grid_{axis}": size for axis, size in zip("xyz", counting.grid, strict=True)},
         **{f"workgroup_{axis}": size for axis, size in zip("xyz", counting.workgroup, strict=True)},
+    }
+
+
+def _tally_row(counting: _Counting, name: str, amount: float, most_at: str = "") -> dict[str, object]:
+    return {
+        **_launch(counting),
+        "wave_size": counting.executed.wave_size,
+        "of_workgroups": counting.executed.of_workgroups,
+        "tally": name,
+        "amount": float(amount),
+        "most_at": most_at,
+    }
+
+
+def _row(counting: _Counting, one: _Part) -> dict[str, object]:
+    return {
+        **_launch(counting),
         "ceiling": one.ceiling,
         "amount": one.amount.value,
         "unit": one.amount.unit,
@@ -88,6 +119,6 @@ ADAPTERS = (
         recognised_by=f"JSON keys {', '.join(sorted(_KEYS))}",
         claims=lambda peek: set(peek.json_keys) >= _KEYS,
         read=read,
-        fills=("emulated",),
+        fills=("emulated", "emulated_tallies"),
     ),
 )
