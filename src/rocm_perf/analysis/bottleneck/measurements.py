@@ -72,7 +72,7 @@ def of_intensity(point: KernelRoofline) -> Iterator[Evidence]:
             name="little_work",
             value=float(intensity.value),
             unit="FLOP/B",
-            says=f"it moves {moved} and computes {intensity.value:.2g} FLOPs for each byte: memory sets its pace",
+            says=f"it moves {moved} and computes {intensity.value:.2g} FLOPs for each byte: memory is its roof",
             source="operations and bytes",
         )
 

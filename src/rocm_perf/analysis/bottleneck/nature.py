@@ -20,7 +20,7 @@ _STREAMS = {
 _RUNTIME = (
     "the runtime copies and fills buffers with it: each dispatch is a hipMemcpy or hipMemset of the program"
 )
-_ONCE = "a product of a matrix and a vector reads each weight once and uses it once: memory sets its pace"
+_ONCE = "a product of a matrix and a vector reads each weight once and uses it once: memory is its roof"
 
 
 def streams(kernel: str) -> Evidence | None:

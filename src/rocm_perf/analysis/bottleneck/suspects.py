@@ -86,8 +86,9 @@ def _moves_only(measured: Measured) -> bool:
 def _by_nature(measured: Measured) -> tuple[Label, str] | None:
     if _value(measured, "grid_bytes") >= STREAMED:
         return "memory bandwidth", "grid_bytes"
+    # Little work for each byte says which roof comes first, not that it is near: the rate says that, where it is known.
     for name in ("little_work", "streams"):
-        if name in measured:
+        if name in measured and "memory_share" not in measured:
             return "memory bandwidth", name
     if _value(measured, "wait_share") >= WAITING:
         return "memory latency", "wait_share"
