@@ -24,7 +24,9 @@ UNITS = frozenset(
 )
 # What a formula may use besides counters and other metrics. `g` is the time a die was active, in cycles: rocprofv3
 # sums GRBM_GUI_ACTIVE over the dies.
-CONSTANTS = frozenset(("wave", "cu", "simds", "dies", "lds_banks", "l2_channels", "max_waves"))
+CONSTANTS = frozenset(
+    ("wave", "cu", "simds", "dies", "lds_banks", "l2_channels", "max_waves", "memory_gbps", "clock_mhz")
+)
 DURATION = "duration_ns"
 ACTIVE_CYCLES = parse("GRBM_GUI_ACTIVE / dies")
 BUILT_IN = CONSTANTS | {DURATION, "g"}

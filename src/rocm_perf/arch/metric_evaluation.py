@@ -188,6 +188,8 @@ def _constants(recipe: Recipe, gpu: Gpu) -> dict[str, float] | str:
         "lds_banks": gpu.lds_banks,
         "l2_channels": gpu.l2_channels,
         "max_waves": gpu.simds_per_cu * gpu.max_waves_per_simd[gpu.wave_size],
+        "memory_gbps": gpu.memory_gbps,
+        "clock_mhz": gpu.clock_mhz,
     }
     used = {name: known[name] for name in sorted(recipe.expression.names & known.keys())}
     unknown = [name for name, value in used.items() if value is None]

@@ -9,7 +9,7 @@ from rocm_perf.analysis.limits.code import code_causes, code_evidence
 from rocm_perf.analysis.limits.patterns import group_causes, pattern_causes
 from rocm_perf.analysis.limits.rules import WEIGHTS, Found, causes
 from rocm_perf.analysis.limits.shapes import shape_causes
-from rocm_perf.analysis.limits.table import counted, table_metrics, unit_table
+from rocm_perf.analysis.limits.table import counted, launched, table_metrics, unit_table
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.counted import metric_tables
 from rocm_perf.analysis.roofline.devices import Device
@@ -26,10 +26,11 @@ def kernel_limits(trace: Trace, known: tuple[Device, ...], points: Roofline) -> 
     """Return what limits each kernel that has a place on the roofline."""
     values = counted(metric_tables(trace, known, table_metrics()), known)
     supposed = _supposed(trace, known, points)
+    launches = launched(trace, known) if values else {}
     limits = {}
     for point in points.kernels:
         key = (point.gpu, point.kernel)
-        table = unit_table(point.kernel, values.get(key, {}), point, known[point.gpu].gfx)
+        table = unit_table(point.kernel, values.get(key, {}), point, known[point.gpu].gfx, launches.get(key))
         found = [_told(one, point) for one in causes(table)] if key in values else []
         limits[key] = KernelLimits(
             units=tuple(table.units.values()),

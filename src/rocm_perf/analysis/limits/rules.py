@@ -11,21 +11,32 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.limits.table import Table
+from rocm_perf.analysis.limits.table import Table, unit_names
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.results.limits import Certainty
-from rocm_perf.units import format_share
+from rocm_perf.units import format_bytes, format_ns, format_share
 
 FULL, SURE = 0.6, 0.8  # of the time: from here on a unit is likely the limit, and is the limit
+_FULL = 0.9  # of the most that a unit was seen to reach: nothing is left to gain from it
 NEVER = 0.35  # of the time: a unit that is busy less is no limit
 _ACHIEVABLE = 0.93  # of the bandwidth of device memory: the most that was seen on an H200, MI100 and MI210
-_WAVE = {True: 32, False: 64}
+_START_NS = 3_000  # what starting and ending a dispatch takes
+_SHORT_NS, _BRIEF_NS = (
+    10_000,
+    50_000,
+)  # a dispatch is short; is short where the GPU was active for longer than it
+_BEYOND = 1.15  # cycles for each cycle of a dispatch: from here on starting and ending it counts
+_SETTLED_NS = 20_000  # from here on compute units that idle at the end of a dispatch are a finding
+_ATOMIC_CYCLES = 1_000  # of an atomic on an MI300X: 1,937 where all meet, 382 where none do
 _ARITHMETIC = ("issue", "vector", "f32", "integer", "f64", "special")
 _MOVING = ("memory", "l2", "lds", "l1", "loads")
 WEIGHTS: Mapping[Certainty, float] = {"proven": 1.0, "likely": 0.85, "hint": 0.5}
-_PRODUCT = re.compile(r"gemm|matmul|mat_?mul|(?<![a-z])mm(?![a-z])|product|(?<![a-z])dot(?![a-z])|conv|attention", re.I)
+_PRODUCT = re.compile(
+    r"gemm|matmul|mat_?mul|(?<![a-z])mm(?![a-z])|product|(?<![a-z])dot(?![a-z])|conv|attention", re.I
+)
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -52,7 +63,17 @@ def causes(table: Table) -> list[Found]:
     useful = [*_roofs(table, explained)]
     sparse = [found for rule in _PARALLELISM if (found := rule(table)) is not None]
     waiting = [] if _most(table) >= FULL else [*_waits(table, explained)]
-    return _ordered([*wasted, *useful, *sparse, *waiting])
+    found = [*wasted, *useful, *sparse, *waiting]
+    if (short := _short(table)) is not None:
+        found = [short, *(replace(_of_rest(one, 1 - short.share), certainty="hint") for one in found)]
+    if (first := _first_touch(table)) is not None:
+        found = [first, *(_of_rest(one, 1 - first.share) for one in found)]
+    return _ordered(found)
+
+
+def _of_rest(found: Found, rest: float) -> Found:
+    """Return a cause that holds for a part of the kernel's time only."""
+    return replace(found, share=found.share * rest, saves=None if found.saves is None else found.saves * rest)
 
 
 def _ordered(found: list[Found]) -> list[Found]:
@@ -72,8 +93,15 @@ def _fullest(table: Table, among: tuple[str, ...]) -> str:
 
 
 def _most(table: Table) -> float:
-    """Return how busy the fullest unit is."""
-    return max(map(table.busy, table.units), default=0.0)
+    """Return how near the fullest unit is to the most that it reaches."""
+    return max((_load(table, unit) for unit in table.units), default=0.0)
+
+
+def _load(table: Table, unit: str) -> float:
+    """Return how near a unit is to the most that it reaches. The peak of AMD's L1 is computed, and kernels that something
+    else limits came to 62 % of it: only what is well above that counts."""
+    load = table.load(unit)
+    return min(load, NEVER) if unit == "l1" and not table.nvidia and load < SURE else load
 
 
 def _saved(table: Table, relieved: Mapping[str, float], beyond: float = 0.0) -> float:
@@ -88,8 +116,73 @@ def _says(table: Table, unit: str) -> str:
     return f"{use.title}: busy {format_share(table.busy(unit))} of the time"
 
 
+def _is(title: str) -> str:
+    return "are" if title.partition(" (")[0].endswith("s") else "is"
+
+
+def _is_busy(table: Table, unit: str) -> str:
+    title = table.title(unit)
+    return f"{title} {_is(title)} busy {format_share(table.busy(unit))} of the time"
+
+
 def _wave(table: Table) -> str:
     return "warp" if table.nvidia else "wave"
+
+
+def _wave_size(table: Table) -> int:
+    return 32 if table.nvidia or not table.gfx.startswith("gfx9") else 64
+
+
+# A dispatch that does something else than the others, or ends before the units of the GPU count.
+
+
+def _first_touch(table: Table) -> Found | None:
+    """Find a first dispatch that took many times as long as the others."""
+    times, share = table.value("first_dispatch"), table.value("first_share")
+    if times is None or share is None or share < 0.1:
+        return None
+    misses = table.value("first_translation_misses")
+    evidence = [
+        f"that one dispatch is {format_share(share)} of the kernel's time; the other causes are those of the others"
+    ]
+    if misses is not None and misses >= 2:
+        evidence.append(
+            f"it misses {misses:.0f} times as many address translations: memory is touched for the first time"
+        )
+    return Found(
+        "first-call-slow",
+        share,
+        share,
+        "proven" if misses is not None and misses >= 2 else "likely",
+        f"its first dispatch takes {times:,.0f} times as long as the others",
+        tuple(evidence),
+    )
+
+
+def _is_short(table: Table) -> bool:
+    """Return whether starting and ending a dispatch is much of its time."""
+    if table.nvidia or table.mean_ns is None:
+        return False
+    return table.mean_ns < (_BRIEF_NS if table.share("active_beyond") > _BEYOND + 0.15 else _SHORT_NS)
+
+
+def _short(table: Table) -> Found | None:
+    """Find dispatches that end before any unit can be full."""
+    if not _is_short(table) or table.mean_ns is None:
+        return None
+    beyond = table.share("active_beyond", 1.0)
+    share = max(1 - 1 / beyond if beyond > 1 else 0.0, min(1.0, _START_NS / table.mean_ns))
+    evidence = ["shares of so short a time say little: counts of instructions and bytes hold, rates do not"]
+    if beyond > _BEYOND:
+        evidence.insert(0, f"the GPU was active for {format_share(beyond - 1)} longer than that")
+    return Found(
+        "short-launch",
+        share,
+        None,
+        "likely",
+        f"a dispatch takes {format_ns(table.mean_ns)}: starting and ending it is much of that",
+        (*evidence, *_busiest(table)),
+    )
 
 
 def _local(table: Table) -> str:
@@ -109,7 +202,10 @@ def _host_memory(table: Table) -> Found | None:
         _saved(table, {}),
         "proven",
         f"{format_share(host)} of what it asks L2 for lies in the host's memory",
-        ("every such access crosses the link to the host, which is tens of times slower than device memory", *_busiest(table)),
+        (
+            "every such access crosses the link to the host, which is tens of times slower than device memory",
+            *_busiest(table),
+        ),
     )
 
 
@@ -131,17 +227,27 @@ def _contended_atomics(table: Table) -> Found | None:
 
 
 def _many_atomics(table: Table) -> Found | None:
-    atomics = table.share("atomic_accesses")
-    waits = table.share("wait_drain") + table.share("wait_memory") + table.share("wait_local") if table.nvidia else table.share("wait_share")
-    if atomics < 0.3 or waits < 0.5 or _contended_atomics(table) is not None:
+    atomics, cycles = table.share("atomic_accesses"), table.share("atomic_latency")
+    waits = (
+        table.share("wait_drain") + table.share("wait_memory") + table.share("wait_local")
+        if table.nvidia
+        else table.share("wait_share")
+    )
+    if atomics < 0.3 or waits < 0.5 or _is_short(table) or _contended_atomics(table) is not None:
         return None
+    contended = cycles >= _ATOMIC_CYCLES
+    how = (
+        (f"an atomic takes {cycles:,.0f} cycles, several times as long as one that meets no other",)
+        if contended
+        else ()
+    )
     return Found(
-        "many-atomics",
+        "contended-atomics" if contended else "many-atomics",
         min(1.0, waits),
         _saved(table, {"atomics": 0.0, "l2": 0.0, "memory": 0.0, "l1": 0.0, "lds": 0.0}),
         "likely",
-        f"{format_share(atomics)} of its accesses to global memory are atomics",
-        (*_waited(table, "wait_drain", "wait_local", "wait_memory"), *_busiest(table)),
+        f"{format_share(atomics)} of its {'accesses to global memory' if table.nvidia else 'requests to L2'} are atomics",
+        (*how, *_waited(table, "wait_drain", "wait_local", "wait_memory", "wait_share"), *_busiest(table)),
         ("atomics", "l2", "memory"),
     )
 
@@ -186,6 +292,45 @@ def _private_memory(table: Table) -> Found | None:
         (*_waited(table, "wait_memory", "wait_memory_queue"), *_busiest(table)),
         _MOVING,
     )
+
+
+def _scratch(table: Table) -> Found | None:
+    """Find private memory in use on AMD, where nothing counts it: all that is read from it was written before, and writes
+    pass L1."""
+    scratch, sent = table.share("scratch_bytes"), table.value("l2_writes_per_wave")
+    waits = table.share("wait_share")
+    if scratch < 64 or sent is None or max(_most(table), waits) < 0.5:
+        return None
+    written = sent / _wave_size(table)
+    if written < 0.5 * scratch:
+        return None
+    return Found(
+        "scratch",
+        max(waits, _most(table)),
+        max(0.0, 1 - _most_but(table, _MOVING)),
+        "likely",
+        f"each work-item has {format_bytes(scratch)} of private memory (scratch), and writes {format_bytes(written)}",
+        (
+            "no counter tells private from global memory here: its code does (rocm-perf kernels FILE)",
+            *_lanes(table),
+            *_kept_out(table),
+            *_waited(table, "wait_share"),
+            *_busiest(table),
+        ),
+        _MOVING,
+    )
+
+
+def _lanes(table: Table) -> Iterator[str]:
+    lanes, wave = table.value("active_lanes"), _wave_size(table)
+    if lanes is not None and lanes < 0.7:
+        yield f"{lanes * wave:.0f} of {wave} lanes work in a vector instruction"
+
+
+def _kept_out(table: Table) -> Iterator[str]:
+    for name, what in (("registers_keep_out", "registers"), ("lds_keeps_out", "LDS")):
+        if (share := table.share(name)) >= 0.1:
+            yield f"{what} keep {_wave(table)}s out {format_share(min(1.0, share))} of the time"
 
 
 def _bank_conflicts(table: Table) -> Found | None:
@@ -233,7 +378,8 @@ def _uncoalesced(table: Table) -> Found | None:
     }
     reads = table.value("l2_reads_per_load")
     how = (
-        f"{reads:.0f} lines for each load instruction, 8 would do" if reads is not None and not table.nvidia
+        f"{reads:.0f} lines for each load instruction, 8 would do"
+        if reads is not None and not table.nvidia
         else _which_access(table)
     )
     return Found(
@@ -241,8 +387,7 @@ def _uncoalesced(table: Table) -> Found | None:
         busy * (1 - used),
         _saved(table, relieved),
         "proven" if busy >= FULL else "likely",
-        f"its lanes use {format_share(used)} of the bytes that they fetch and touch: {table.title(unit)} is busy "
-        f"{format_share(busy)} of the time",
+        f"its lanes use {format_share(used)} of the bytes that they fetch and touch: {_is_busy(table, unit)}",
         (how, *_waited(table, "wait_memory", "wait_memory_queue", "wait_drain"), *_busiest(table)),
         _MOVING,
     )
@@ -261,6 +406,8 @@ def _which_access(table: Table) -> str:
 def _accidental_f64(table: Table) -> Found | None:
     """Find f64 arithmetic in a program whose data is narrower."""
     f64, converts = table.value("f64_instructions"), table.share("conversion_instructions")
+    if f64 is None and not table.nvidia:
+        return None
     unit = _fullest(table, ("f64", "special", "vector"))
     busy = table.busy(unit)
     if busy < FULL:
@@ -269,25 +416,34 @@ def _accidental_f64(table: Table) -> Found | None:
         if table.busy("f64") < 0.05 or table.busy("special") < 0.3:
             return None
         certainty: Certainty = "likely"
-        evidence = ["the pipe of special functions and conversions is busy beside that of f64: values are converted there and back"]
+        evidence = [
+            "the pipe of special functions and conversions is busy beside that of f64: values are converted there and back"
+        ]
     else:
         narrow_data = table.value("wide_accesses") == 0.0
-        if f64 < 0.02 or not (narrow_data or converts >= 0.2 * f64):
+        if f64 < 0.02 or not (narrow_data or converts >= (0.2 if table.nvidia else 0.5) * f64):
             return None
         certainty = "proven" if narrow_data else "likely"
-        evidence = [f"{format_share(f64)} of its instructions compute in f64, {format_share(converts)} convert between types"]
+        evidence = [
+            f"{format_share(f64)} of its instructions compute in f64, {format_share(converts)} convert between types"
+        ]
         if narrow_data:
             evidence.append("no lane reads or writes 8 bytes at once: its data is not f64")
-    left = max(0.05, 1 - (f64 or 0.0) - converts)
+    left = max(0.05, 1 - (0.0 if _f64_is_as_fast(table) else f64 or 0.0) - converts)
     return Found(
         "accidental-f64",
         busy,
         _saved(table, {"f64": 0.0, "special": 0.0, "issue": left, "vector": left, "f32": left}),
         certainty,
-        f"it computes in f64 though its data is narrower: {table.title(unit)} is busy {format_share(busy)} of the time",
+        f"it computes in f64 though its data is narrower: {_is_busy(table, unit)}",
         (*evidence, *_waited(table, "wait_local_queue", "wait_pipe")),
         ("f64", "special", "issue", "vector", "f32"),
     )
+
+
+def _f64_is_as_fast(table: Table) -> bool:
+    """Return whether vectors of f64 run at the rate of f32 that is not packed."""
+    return table.gfx == "gfx90a"
 
 
 def _few_lanes(table: Table) -> Found | None:
@@ -297,7 +453,7 @@ def _few_lanes(table: Table) -> Found | None:
     if lanes is None or lanes > 0.6 or table.busy(unit) < FULL:
         return None
     relieved = dict.fromkeys((*_ARITHMETIC, "loads", "address", "branch", "scalar"), lanes)
-    items, wave = table.value("workgroup_items"), _WAVE[table.nvidia]
+    items, wave = table.value("workgroup_items"), _wave_size(table)
     of_size = items / (wave * -(-items // wave)) if items else 1.0
     by_size = of_size < 0.8 and abs(of_size - lanes) < 0.1
     busy = table.busy(unit)
@@ -328,18 +484,28 @@ def _integers(table: Table) -> Found | None:
             return None
         divides, certainty = True, "hint"
     else:
-        if integers < 0.45 or integers < 2 * table.share("f32_instructions") + 2 * table.share("f16_instructions"):
+        if integers < 0.45 or integers < 2 * table.share("f32_instructions") + 2 * table.share(
+            "f16_instructions"
+        ):
             return None
         divides = max(table.busy("special"), table.share("special_instructions")) >= 0.02
         certainty = _certain(busy)
-    share = f"{format_share(integers)} of its instructions are" if integers is not None else "most of its instructions seem to be"
-    what = "integer arithmetic with conversions and reciprocals, as divisions are made of" if divides else "integer arithmetic"
+    share = (
+        f"{format_share(integers)} of its instructions are"
+        if integers is not None
+        else "most of its instructions seem to be"
+    )
+    what = (
+        "integer arithmetic with conversions and reciprocals, as divisions are made of"
+        if divides
+        else "integer arithmetic"
+    )
     return Found(
         "integer-division" if divides else "integer-arithmetic",
         busy,
         _saved(table, dict.fromkeys(_ARITHMETIC, 1 - (integers or 0.5))),
         certainty,  # type: ignore[arg-type]
-        f"{share} {what}: {table.title(unit)} is busy {format_share(busy)} of the time",
+        f"{share} {what}: {_is_busy(table, unit)}",
         _busiest(table),
         _ARITHMETIC,
     )
@@ -367,10 +533,13 @@ def _special(table: Table) -> Found | None:
         name += " or conversions"
     return Found(
         "conversions" if converts else "special-functions",
-        busy if table.nvidia else busy * max(table.share("special_instructions"), table.share("conversion_instructions")),
+        busy
+        if table.nvidia
+        else busy * max(table.share("special_instructions"), table.share("conversion_instructions")),
         _saved(table, left),
         _certain(busy),
-        f"{name} fill {table.title(unit)}: {format_share(busy)} of the time" if table.nvidia
+        f"{name} fill {table.title(unit)}: {format_share(busy)} of the time"
+        if table.nvidia
         else f"{name} take {format_share(max(table.share('special_instructions'), table.share('conversion_instructions')))} of the time of the vector units",
         (*_waited(table, "wait_local_queue", "wait_local"), *_busiest(table)),
         ("special",) if table.nvidia else ("vector", "issue"),
@@ -394,7 +563,7 @@ def _constants(table: Table) -> Found | None:
 
 def _barriers(table: Table) -> Found | None:
     waits = table.share("wait_barrier")
-    if waits < 0.3 or table.busy("memory") >= FULL:
+    if waits < (0.3 if table.nvidia else 0.2) or table.busy("memory") >= FULL:
         return None
     untouched = ("f32", "integer", "f64", "matrix", "memory", "l2", "vector", "special")
     left = max(map(table.busy, untouched))
@@ -413,10 +582,16 @@ def _products_without_matrix_units(table: Table) -> Found | None:
     """Find a product that is computed by the vector units."""
     multiplies = table.share("f32_instructions") + table.share("f16_instructions")
     unit = _fullest(table, ("f32", "vector", "issue", "lds", "loads"))
-    named = bool(_PRODUCT.search(short_name(table.kernel))) or family(table.kernel).name in ("gemm", "attention", "convolution")
+    named = bool(_PRODUCT.search(short_name(table.kernel))) or family(table.kernel).name in (
+        "gemm",
+        "attention",
+        "convolution",
+    )
     if "matrix" not in table.units or table.busy("matrix") >= 0.02 or table.busy(unit) < 0.5:
         return None
-    fed = max(table.busy("lds"), table.busy("loads")) >= 0.4  # each multiply-add reads its numbers from a tile
+    fed = (
+        max(table.busy("lds"), table.busy("loads")) >= 0.4
+    )  # each multiply-add reads its numbers from a tile
     if (multiplies < 0.3 and (multiplies or not named)) or not (named or fed):
         return None
     converts = table.share("conversion_instructions") >= 0.05
@@ -427,7 +602,11 @@ def _products_without_matrix_units(table: Table) -> Found | None:
         "likely" if named else "hint",
         f"it multiplies without {table.title('matrix')}: {table.title(unit)} is busy {format_share(table.busy(unit))} of the time",
         (
-            *((f"{format_share(multiplies)} of its instructions are multiply-adds of single numbers",) if multiplies else ()),
+            *(
+                (f"{format_share(multiplies)} of its instructions are multiply-adds of single numbers",)
+                if multiplies
+                else ()
+            ),
             *(("its data is converted first",) if converts else ()),
             *_busiest(table),
         ),
@@ -441,6 +620,7 @@ _WASTE: tuple[Callable[[Table], Found | None], ...] = (
     _many_atomics,
     _local_atomics,
     _private_memory,
+    _scratch,
     _bank_conflicts,
     _uncoalesced,
     _accidental_f64,
@@ -459,19 +639,41 @@ _WASTE: tuple[Callable[[Table], Found | None], ...] = (
 def _roofs(table: Table, explained: set[str]) -> Iterator[Found]:
     """Yield the units that are full of useful work: nothing is wasted in them."""
     for unit in table.units:
-        busy = table.busy(unit)
-        if unit in explained or busy < FULL or (unit in _SHADOWS and _has_pipe(table, busy)):
+        busy, load = table.busy(unit), _load(table, unit)
+        if unit in explained or load < (SURE if _is_short(table) else FULL):
+            continue
+        if (unit in _SHADOWS and _has_pipe(table, busy)) or _feeds_memory(table, unit):
             continue
         cause = _roof_of(table, unit)
         yield Found(
             cause,
             busy,
             _to_roof(table, unit, busy),
-            _certain(busy),
-            f"{table.units[unit].title} {'is full' if busy >= SURE else 'is busy'}: {format_share(busy)} of the time",
-            (*_use(table, unit), *_busiest(table)),
+            _certain(load),
+            _fills(table, unit),
+            (*_use(table, unit), *_reaches(table, unit), *_busiest(table)),
             (unit,),
         )
+
+
+def _fills(table: Table, unit: str) -> str:
+    title, busy = table.units[unit].title, format_share(table.busy(unit))
+    degree = "full" if _load(table, unit) >= (SURE if table.nvidia else _FULL) else "busy"
+    if unit == "memory":
+        return f"{title} is {degree}: it moves {busy} of its peak rate"
+    return f"{title} {_is(title)} {degree}: {busy} of the time"
+
+
+def _reaches(table: Table, unit: str) -> Iterator[str]:
+    most = unit_names()[unit].most_on(table.gfx)
+    if most < 1:
+        yield f"the most that {table.units[unit].title} was seen to reach is {format_share(most)}"
+
+
+def _feeds_memory(table: Table, unit: str) -> bool:
+    """Return whether a cache is about as full as the memory behind it, on AMD: its peak is computed, that of the memory
+    is measured."""
+    return not table.nvidia and unit in ("l1", "l2") and table.load("memory") >= 0.8 * table.load(unit)
 
 
 _SHADOWS = ("issue", "loads", "address")  # full because another unit is
@@ -484,12 +686,18 @@ def _has_pipe(table: Table, busy: float) -> bool:
 
 def _roof_of(table: Table, unit: str) -> str:
     if unit == "f32":
-        return "f16-arithmetic" if table.share("f16_instructions") > table.share("f32_instructions") else "f32-arithmetic"
+        return (
+            "f16-arithmetic"
+            if table.share("f16_instructions") > table.share("f32_instructions")
+            else "f32-arithmetic"
+        )
     if unit == "lds":
         return "lds-bandwidth" if table.share("lds_of_l1", 1.0) >= 0.5 else "l1-bandwidth"
     return {
         "issue": "issue",
-        "vector": "f64-arithmetic" if table.share("f64_instructions") >= 0.3 else "vector-arithmetic",
+        "vector": "f64-arithmetic"
+        if table.share("f64_instructions") >= 0.3 and not _f64_is_as_fast(table)
+        else "vector-arithmetic",
         "integer": "integer-arithmetic",
         "f64": "f64-arithmetic",
         "special": "special-functions",
@@ -510,14 +718,22 @@ def _to_roof(table: Table, unit: str, busy: float) -> float:
     """Return what is saved where the unit gives all that it can; more only with less work."""
     if unit in ("lds", "loads", "l1"):  # tiles in registers ask for less of the same
         return _saved(table, {"lds": 0.0, "loads": 0.0, "l1": 0.0})
-    most = _ACHIEVABLE if unit == "memory" else 1.0
-    return max(0.0, 1 - busy / most) if busy < SURE else 0.0
+    is_full = busy >= SURE if table.nvidia else table.load(unit) >= _FULL
+    return 0.0 if is_full else max(0.0, 1 - busy / _reachable(table, unit))
+
+
+def _reachable(table: Table, unit: str) -> float:
+    if table.nvidia:
+        return _ACHIEVABLE if unit == "memory" else 1.0
+    return unit_names()[unit].most_on(table.gfx)
 
 
 def _use(table: Table, unit: str) -> Iterator[str]:
     useful = table.units[unit].useful
     if useful is not None and useful.value is not None and unit in ("memory", "l2", "lds"):
         yield f"{format_share(min(1.0, float(useful.value)))} of its work is useful"
+    if unit == "vector" and (counted := float(table.units[unit].busy.value or 0)) > 1.02:
+        yield f"{format_share(counted)} were counted: two vector instructions can start in one cycle"
 
 
 # A GPU that is not filled.
@@ -527,6 +743,8 @@ def _unfilled(table: Table) -> Found | None:
     """Find compute units without work: the grid is too small for the GPU, or its last workgroups run alone."""
     filled, waves = table.value("filled"), table.value("waves_of_grid")
     if filled is None or filled >= 0.8:
+        return None
+    if not table.nvidia and (table.mean_ns or 0) < _SETTLED_NS:
         return None
     enough = min(1.0, table.share("workgroups_per_unit"))
     if filled < 0.5 * enough:
@@ -542,8 +760,13 @@ def _unfilled(table: Table) -> Found | None:
     small = waves is not None and waves < 1
     occupancy = table.share("achieved_occupancy", 1.0)
     left = filled * max(occupancy, 0.02) if small else filled
-    saves = max(0.0, 1 - max(_most(table) if small else _most(table) / max(filled, 0.01) * filled, left if small else 0.0))
-    waves_say = (f"the grid has {waves:.2g} times the workgroups that fit at once",) if waves is not None else ()
+    saves = max(
+        0.0,
+        1 - max(_most(table) if small else _most(table) / max(filled, 0.01) * filled, left if small else 0.0),
+    )
+    waves_say = (
+        (f"the grid has {waves:.2g} times the workgroups that fit at once",) if waves is not None else ()
+    )
     return Found(
         "grid-too-small" if small else "tail",
         1 - filled,
@@ -578,7 +801,10 @@ def _resources(table: Table) -> Found | None:
         "registers": ("occupancy-registers", "registers leave room for no more"),
         "local memory": ("occupancy-local-memory", f"{_local(table)} leaves room for no more"),
         "workgroup": ("few-waves", "they end about as fast as they start"),
-        "slots": ("small-workgroups", f"workgroups are small, and a compute unit holds only {known.get('slots', 0):.0f}"),
+        "slots": (
+            "small-workgroups",
+            f"workgroups are small, and a compute unit holds only {known.get('slots', 0):.0f}",
+        ),
     }[first]
     return Found(
         cause,
@@ -602,7 +828,7 @@ def _waits(table: Table, explained: set[str]) -> Iterator[Found]:
     yield from filter(None, (_narrow(table, memory), _fetch(table), _dependent(table)))
     if not table.nvidia:
         memory = table.share("wait_share")
-    if memory >= (0.5 if table.nvidia else FULL) and not ("memory" in explained and _most(table) >= 0.5):
+    if memory >= 0.5 and not ("memory" in explained and _most(table) >= 0.5):
         yield _latency(table, memory)
     local = table.share("wait_local") + table.share("wait_local_queue") + table.share("lds_wait_share")
     if local >= 0.4 and "atomics" not in explained:
@@ -614,19 +840,23 @@ def _waits(table: Table, explained: set[str]) -> Iterator[Found]:
             f"its {_wave(table)}s wait {format_share(local)} of their time for {_local(table)} or special functions",
             _busiest(table),
         )
-    unit = max(table.units, key=table.busy, default="")
-    if unit and unit not in explained and _most(table) >= NEVER:
+    unit = max(table.units, key=lambda unit: _load(table, unit), default="")
+    if _feeds_memory(table, unit) and table.busy("memory") >= NEVER:
+        unit = "memory"
+    if unit and unit not in explained and table.busy(unit) >= NEVER and not _is_short(table):
         yield _fullest_unit(table, unit)
 
 
 def _fullest_unit(table: Table, unit: str) -> Found:
     busy = table.busy(unit)
+    waits = not table.nvidia and table.share("wait_share") >= 0.5
+    of_what = "at its peak rate" if unit == "memory" else "busy"
     return Found(
         _roof_of(table, unit),
         busy,
-        max(0.0, 1 - busy / _ACHIEVABLE),
-        "likely" if busy >= 0.5 else "hint",
-        f"{table.units[unit].title} is the fullest unit: busy {format_share(busy)} of the time",
+        max(0.0, 1 - busy / (_ACHIEVABLE if table.nvidia else _reachable(table, unit))),
+        "likely" if _load(table, unit) >= 0.5 and not waits else "hint",
+        f"the fullest unit is {table.units[unit].title}: {of_what} {format_share(busy)} of the time",
         (*_use(table, unit), *_busiest(table)),
     )
 
@@ -686,12 +916,21 @@ def _latency(table: Table, waits: float) -> Found:
     what = "for memory" if table.nvidia else "for something, most often memory"
     return Found(
         "memory-latency",
-        waits * (1 - _most(table)),
+        waits * (1 - _most(table) / (1 if table.nvidia else 2)),
         max(0.0, 1 - max(_most(table), 0.02)) if knows else None,
         "likely" if knows else "hint",
-        f"its {_wave(table)}s wait {format_share(waits)} of their time {what}" + (", and no unit is full" if knows else ""),
-        (*_occupied(table), *_busiest(table)),
+        f"its {_wave(table)}s wait {format_share(waits)} of their time {what}"
+        + (", and no unit is full" if knows else ""),
+        (*_in_flight(table), *_occupied(table), *_busiest(table)),
     )
+
+
+def _in_flight(table: Table) -> Iterator[str]:
+    cycles, lines = table.value("vmem_latency"), table.value("l1_lookups_per_access")
+    if cycles is not None:
+        yield f"a vector memory instruction takes {cycles:,.0f} cycles"
+    if lines is not None and lines > 4:
+        yield f"L1 looks up {lines:.0f} lines for each of them, 4 for dense values of 4 bytes"
 
 
 def _occupied(table: Table) -> Iterator[str]:
@@ -710,7 +949,11 @@ def _most_but(table: Table, left_out: tuple[str, ...]) -> float:
 def _busiest(table: Table) -> tuple[str, ...]:
     """Return a sentence on the fullest units."""
     ordered = sorted(table.units, key=lambda unit: -table.busy(unit))[:3]
-    listed = [f"{table.units[unit].title} {format_share(table.busy(unit))}" for unit in ordered if table.busy(unit) >= 0.01]
+    listed = [
+        f"{table.units[unit].title} {format_share(table.busy(unit))}"
+        for unit in ordered
+        if table.busy(unit) >= 0.01
+    ]
     return (f"fullest units: {', '.join(listed)}",) if listed else ()
 
 
