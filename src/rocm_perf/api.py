@@ -87,11 +87,17 @@ def analyze(  # noqa: PLR0913  (its options)
     ceilings: Ceilings = None,
     captures: Captures = (),
     gpu: str | None = None,
+    code: Captures = (),
 ) -> Document:
     """Everything that `rocm-perf analyze` says of a recording: of its steady state, unless the whole is wanted.
     `ceilings` is a file of `rocm-perf ceilings`, or "none" for data sheets alone; by default, what it measured here.
-    `captures` are recordings of the capture of its graphs. `gpu` names the GPU of a recording that does not."""
+    `captures` are recordings of the capture of its graphs. `gpu` names the GPU of a recording that does not. `code` are
+    files with the GPU code that ran, which are read and never executed."""
     trace = named(_trace(recording, captures), gpu)
+    if code:
+        from rocm_perf.collect.run.device_code import with_code
+
+        trace, _ = with_code(trace, _paths(code))
     analyse = overview if whole else examine
     return analyse(trace, _label(recording), grouping, machines=_machines(ceilings))
 

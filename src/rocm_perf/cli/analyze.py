@@ -19,7 +19,16 @@ from rocm_perf.cli.arguments import (
     size,
 )
 from rocm_perf.cli.cluster_options import add_cluster, cluster_request
-from rocm_perf.cli.judged import add_ceilings, add_gpu, add_window, asked_with, chosen_part, named
+from rocm_perf.cli.judged import (
+    add_ceilings,
+    add_code,
+    add_gpu,
+    add_window,
+    asked_with,
+    chosen_part,
+    named,
+    with_code,
+)
 from rocm_perf.cli.kept_answers import WORTH_KEEPING_S, Wish, keep, kept, question_of
 from rocm_perf.cli.lean import load_libraries
 from rocm_perf.cli.output import say, show_json
@@ -101,6 +110,7 @@ class AnalyzeCommand:
         add_window(parser)
         add_ceilings(parser)
         add_gpu(parser)
+        add_code(parser)
         _add_large_recordings(parser)
         add_cluster(parser)
         parser.add_argument("--force", action="store_true", help="replace files in DIR")
@@ -158,6 +168,8 @@ def _on_cluster(args: argparse.Namespace) -> tuple[list[Document], list[Failure]
     """What the ranks of the one job say together, and why that is not all of them."""
     from rocm_perf.fleet.cluster.analyse import analyse_on_cluster
 
+    if args.code:
+        raise UsageError("--code and --cluster exclude each other", next_step="Leave one of them out.")
     request = cluster_request(args)
     with count_progress("ranks") as progress:
         document, cut_short = analyse_on_cluster(
@@ -193,7 +205,7 @@ def _of_recordings(args: argparse.Namespace) -> tuple[list[Document], list[Failu
     from rocm_perf.ingest.io.source import consulting
 
     machines = chosen(args.ceilings)
-    if len(args.paths) > 1 or args.each or args.fresh:
+    if len(args.paths) > 1 or args.each or args.fresh or args.code:
         return _analysed(args, machines)
     wish = Wish(
         grouping=args.by,
@@ -227,7 +239,7 @@ def _analysed(args: argparse.Namespace, machines: Machines) -> tuple[list[Docume
     analyse = overview if args.window == "all" else examine
     documents = [
         analyse(
-            chosen_part(named(run.trace, args), args),
+            chosen_part(with_code(named(run.trace, args), args), args),
             run.label,
             args.by,
             machines=machines,
@@ -250,6 +262,10 @@ def _of_windows(args: argparse.Namespace, windows: list[TimeWindow]) -> tuple[li
         "ceilings": args.ceilings,
         "gpu": args.gpu,
     }
+    if args.code:
+        raise UsageError(
+            "--code is for recordings that are analysed whole", next_step="Leave it out, or the window."
+        )
     if args.link_bandwidth is not None:
         raise UsageError(
             "--link-bandwidth is for recordings that are analysed whole",

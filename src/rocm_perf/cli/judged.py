@@ -6,7 +6,8 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING
 
-from rocm_perf.cli.arguments import gpu_name, window
+from rocm_perf.cli.arguments import gpu_name, named_path, window
+from rocm_perf.cli.output import say
 from rocm_perf.errors import UsageError
 from rocm_perf.model.step_kinds import STEP_KINDS, StepKind
 
@@ -65,6 +66,31 @@ def add_gpu(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_code(parser: argparse.ArgumentParser) -> None:
+    """The option that names files with the code of the kernels."""
+    parser.add_argument(
+        "--code",
+        metavar="FILE",
+        type=named_path,
+        action="append",
+        default=[],
+        help="file with the GPU code that ran (program, library, .hsaco, .cubin, or a folder of them): what it shows "
+        "counts as evidence; again for each further one",
+    )
+
+
+def with_code(trace: Trace, args: argparse.Namespace) -> Trace:
+    """The recording with what the code of its kernels shows, in the files that were given."""
+    if not args.code:
+        return trace
+    from rocm_perf.collect.run.device_code import with_code as joined
+
+    with_tables, notices = joined(trace, args.code)
+    for notice in notices:
+        say(f"code: {notice}")
+    return with_tables
+
+
 def named(trace: Trace, args: argparse.Namespace) -> Trace:
     """The recording as one of the GPU that the user named, wherever it does not name its own."""
     from rocm_perf import api
@@ -86,8 +112,10 @@ def chosen_window(args: argparse.Namespace) -> TimeWindow | None:
 
 
 def asked_with(document: Document, args: argparse.Namespace) -> Document:
-    """The document, whose commands name the GPU and the captures that were given."""
+    """The document, whose commands name the GPU, the code and the captures that were given."""
     options = ["--gpu", args.gpu] if args.gpu else []
+    for file in getattr(args, "code", ()):
+        options += ["--code", str(file)]
     if args.captures:
         options += ["--capture", *map(str, args.captures)]
     if not options:

@@ -16,6 +16,11 @@ FILE_NAME = "rocm-perf-code.json"
 KIND = "rocm-perf code"
 VERSION = 1
 
+# What `dtype` says beside types.
+HIGH = "high half"  # of a product of integers: what divisions by constants and prepared divisors are made of
+LDS = "LDS"  # where a compare-and-swap works
+INDEXED = "indexed"  # scratch at an address that is computed: an array, where a constant one may be a spill
+
 Work = Literal[
     "multiply-add", "arithmetic", "conversion", "special", "integer", "integer division", "division", "move", "matrix",
     "load", "store", "atomic", "compare-and-swap", "scratch load", "scratch store", "LDS load", "LDS store",

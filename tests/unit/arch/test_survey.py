@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.arch.codeobject import disassembly
-from rocm_perf.arch.codeobject.survey import CodeSource, Wanted, fit, survey
+from rocm_perf.arch.codeobject.survey import CodeSource, Wanted, survey
+from rocm_perf.arch.codeobject.targets import fit
 from rocm_perf.model.device_code import DeviceCode
 from tests.bundle_amd import bundle
 from tests.compile_amd import Compiler

@@ -19,11 +19,11 @@ from rocm_perf.analysis.limits.catalogue import catalogue, remedy
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.devices import Device, on_device
 from rocm_perf.analysis.time.kernel_family import family
-from rocm_perf.arch.codeobject.survey import fit
-from rocm_perf.arch.codeobject.work import HIGH, INDEXED, LDS
+from rocm_perf.arch.codeobject.targets import fit
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.arch.occupancy import Occupancy, Resources, occupancy
 from rocm_perf.errors import UsageError
+from rocm_perf.model.device_code import HIGH, INDEXED, LDS
 from rocm_perf.model.results.limits import Cause, Certainty
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_bytes, format_count, format_share
@@ -34,7 +34,9 @@ _LOOP, _DEEPEST = (
 )  # how often a loop is taken to run, and the depth from which on more depth changes nothing
 _LEAST_SHARE = 0.1  # causes of less are not named
 _MOST_SHARE, _MOST_SAVED = 0.95, 0.99
-_DOUBT = 0.8  # of what is left may go as well: the costs of instructions are estimates, and a bound is to hold
+_DOUBT = (
+    0.8  # of what is left may go as well: the costs of instructions are estimates, and a bound is to hold
+)
 _FEW_WAVES = 0.25  # of the most that a SIMD holds (causes-counters, 2.11)
 # Issue slots of a SIMD that an instruction takes, beside one of f32. NVIDIA: CUDA C++ Programming Guide, throughput of
 # native arithmetic instructions (16 special functions and conversions of f64 against 128 of f32 a clock; 64 other

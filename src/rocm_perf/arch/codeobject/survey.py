@@ -19,6 +19,7 @@ from rocm_perf.arch.codeobject.elf import Elf
 from rocm_perf.arch.codeobject.mix import UNDECODED
 from rocm_perf.arch.codeobject.model import CodeObject, Kernel
 from rocm_perf.arch.codeobject.reader import walk
+from rocm_perf.arch.codeobject.targets import fit
 from rocm_perf.arch.codeobject.work import counted
 from rocm_perf.errors import InputError, RocmPerfError
 from rocm_perf.model.device_code import DeviceCode, KernelCode
@@ -28,16 +29,6 @@ _MOST_KEPT_BYTES = 1 << 30  # of images that have a kernel which is looked for
 _MOST_CODE_BYTES = 4 << 20  # of one kernel; larger ones are listed without their instructions
 _MOST_NOTICES = 20
 _MOST_UNDECODED = 0.01  # of the instructions
-# Generic targets of LLVM (AMDGPUUsage, generic processors), and the chips that run their code.
-_GENERIC = {
-    "gfx9-generic": r"gfx90[0-9a-c]$",
-    "gfx9-4-generic": r"gfx9(4[0-2]|50)$",
-    "gfx10-1-generic": r"gfx101\d$",
-    "gfx10-3-generic": r"gfx103\d$",
-    "gfx11-generic": r"gfx11[0-5]\d$",
-    "gfx12-generic": r"gfx120\d$",
-}
-_SM = re.compile(r"(?:sm|compute)_(\d+)(\d)[af]?$")
 
 
 class CodeSource(NamedTuple):
@@ -145,14 +136,21 @@ def survey(
         try:
             state.look_into(source)
         except (RocmPerfError, OSError) as error:
-            name = source.path.name
-            state.notices.append(str(error) if name in str(error) else f"{name}: {error}")
+            name, said = source.path.name, _said(error)
+            state.notices.append(said if name in said else f"{name}: {said}")
     if unread:
         state.notices.append(
             f"{format_count(unread, 'file')} with code left out: the {limit_s:g} s for reading code are used up"
         )
     kernels = _with_instructions(state)
     return DeviceCode(kernels=tuple(kernels), notices=tuple(dict.fromkeys(state.notices))[:_MOST_NOTICES])
+
+
+def _said(error: RocmPerfError | OSError) -> str:
+    """What happened and why, without what to do next: nobody has to do anything."""
+    if isinstance(error, RocmPerfError):
+        return f"{error.what}: {error.why}" if error.why else error.what
+    return error.strerror or str(error)
 
 
 def _with_instructions(state: _Survey) -> list[KernelCode]:
@@ -222,15 +220,3 @@ def _described(found: _Found, variants: int, demangle: Callable[[str], str]) -> 
         wave_size=kernel.wave_size,
         variants=variants,
     )
-
-
-def fit(arch: str, gpu: str) -> int:
-    """How well code for an architecture fits a GPU: 0 not at all, then the older the code the worse."""
-    code, ran_on = _SM.match(arch), _SM.match(gpu)
-    if arch == gpu or (code and ran_on and code.groups() == ran_on.groups()):
-        return 1000
-    if arch in _GENERIC:
-        return 1 if re.match(_GENERIC[arch], gpu) else 0
-    if code and ran_on and code[1] == ran_on[1] and int(code[2]) <= int(ran_on[2]):
-        return 1 + int(code[2])
-    return 0

@@ -1,6 +1,9 @@
-"""The architecture that an AMD code object names in its ELF flags (LLVM, AMDGPUUsage: ELF header)."""
+"""The architecture that an AMD code object names in its ELF flags (LLVM, AMDGPUUsage: ELF header), and which GPUs run
+code for which architecture."""
 
 from __future__ import annotations
+
+import re
 
 _MACHINE = 0xFF
 _ABI_NAMES = {0: "v2", 1: "v3", 2: "v4", 3: "v5", 4: "v6"}
@@ -41,3 +44,27 @@ def features_of(flags: int, abi_version: int) -> tuple[str, ...]:
     settings = (("xnack", flags >> 8 & 3), ("sramecc", flags >> 10 & 3))
     signs = {2: "-", 3: "+"}
     return tuple(name + signs[setting] for name, setting in settings if setting in signs)
+
+
+# Generic targets of LLVM (AMDGPUUsage, generic processors), and the chips that run their code.
+_GENERIC = {
+    "gfx9-generic": r"gfx90[02469c]$",
+    "gfx9-4-generic": r"gfx9(4[0-2]|50)$",
+    "gfx10-1-generic": r"gfx101\d$",
+    "gfx10-3-generic": r"gfx103\d$",
+    "gfx11-generic": r"gfx11[0-5]\d$",
+    "gfx12-generic": r"gfx120\d$",
+}
+_SM = re.compile(r"(?:sm|compute)_(\d+)(\d)[af]?$")
+
+
+def fit(arch: str, gpu: str) -> int:
+    """How well code for an architecture fits a GPU: 0 not at all, then the older the code the worse."""
+    code, ran_on = _SM.match(arch), _SM.match(gpu)
+    if arch == gpu or (code and ran_on and code.groups() == ran_on.groups()):
+        return 1000
+    if arch in _GENERIC:
+        return 1 if re.match(_GENERIC[arch], gpu) else 0
+    if code and ran_on and code[1] == ran_on[1] and int(code[2]) <= int(ran_on[2]):
+        return 1 + int(code[2])
+    return 0

@@ -12,12 +12,9 @@ from typing import NamedTuple
 from rocm_perf.arch.codeobject.disassembly import Instruction
 from rocm_perf.arch.codeobject.instructions import meaning
 from rocm_perf.arch.codeobject.mix import is_of_stack
-from rocm_perf.model.device_code import InstructionCount, Work
+from rocm_perf.model.device_code import HIGH, INDEXED, LDS, InstructionCount, Work
 
 _MOST_LOOPS = 256  # of a kernel that are told apart; further ones count as the part of the code around them
-HIGH = "high half"  # of a product of integers: what divisions by constants and prepared divisors are made of
-LDS = "LDS"  # where a compare-and-swap works
-INDEXED = "indexed"  # scratch at an address that is computed: an array, where a constant one may be a spill
 
 
 class Kind(NamedTuple):
