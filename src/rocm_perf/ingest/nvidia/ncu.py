@@ -112,6 +112,9 @@ def read(source: Source) -> Part:
     )
     of_ranges = not dispatches["workgroup_x"].count()
     notices = (_RANGES,) if of_ranges else ()
+    if of_ranges:  # what it says of a launch is that of one of the range's kernels
+        readings = readings.filter(~pl.col("counter").str.starts_with("launch__"))
+        counters = counters.filter(~pl.col("counter").str.starts_with("launch__"))
     if not readings["counter"].is_in(_DURATIONS).any():
         notices = (*notices, _UNTIMED)
     tables = {
