@@ -7,6 +7,7 @@ import polars as pl
 from rocm_perf.analysis.basis.keys import ordered, telling
 from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_copies, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.model.trace import Trace
 
 THREAD = ("node", "pid", "tid")
@@ -27,7 +28,8 @@ def timed_calls(trace: Trace) -> pl.DataFrame:
 
 @once_per_trace
 def launched_work(trace: Trace) -> pl.DataFrame:
-    """Kernels and copies of the timed pass, each with the call that started it where that is recorded.
+    """Kernels and copies of the timed pass, each with the call that started it where that is recorded, be it before the
+    part of the recording that this is.
 
     Columns: kind (kernel or copy), name, where and when it ran, and launch_name, launch_start, launch_end, tid; names
     and kinds are categories.
@@ -40,7 +42,7 @@ def launched_work(trace: Trace) -> pl.DataFrame:
         ("copy " + pl.col("kind")).cast(pl.Categorical).alias("name"),
         *_WORK,
     )
-    launches = ordered(timed_calls(trace), ["start_ns"]).select(
+    launches = ordered(timed_calls(whole_of(trace)), ["start_ns"]).select(
         *CALL_KEY,
         "tid",
         pl.col("name").alias("launch_name"),

@@ -16,6 +16,7 @@ from rocm_perf.analysis.basis.loading import loading_spans
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.analysis.idle.copies_alone import no_kernels
 from rocm_perf.analysis.idle.first_calls import one_off_calls
 from rocm_perf.analysis.idle.gap_causes import (
@@ -121,7 +122,7 @@ def gaps(trace: Trace) -> Gaps:
         sync_between=_sync_between(idle, calls),
         long=long_gaps(trace, idle, calls),
         doubt=idle_is_the_profilers(trace) or _only_collectives(work) or no_kernels(trace),
-        not_attributed=_why_not(idle, timed_calls(trace)),
+        not_attributed=_why_not(idle, timed_calls(trace), whole_of(trace).has("api_calls")),
     )
 
 
@@ -288,11 +289,13 @@ def _only_collectives(work: pl.DataFrame) -> str | None:
     return "only collectives are in the recording: what ran between them is not"
 
 
-def _why_not(idle: pl.DataFrame, recorded: pl.DataFrame) -> str | None:
+def _why_not(idle: pl.DataFrame, recorded: pl.DataFrame, elsewhere: bool) -> str | None:
+    """Return why the calls that ended gaps are unknown. `elsewhere`: the whole recording has calls, also where this
+    part of it has none: a host that launches far ahead ends before the GPU begins."""
     unknown = idle.filter(pl.col("launch_end").is_null())
     if not unknown.height:
         return None
-    if not recorded.height:
+    if not recorded.height and not elsewhere:
         return "no host calls were recorded"
     if not unknown["correlation_id"].count():
         return "the recording does not say which call launched what"

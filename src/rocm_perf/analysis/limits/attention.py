@@ -13,6 +13,7 @@ from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
 _SHORT = 256  # queries: one or two steps over the keys
 _FAR = 20.0  # times the reference, up to which a short sequence explains the time
+_HALF_EMPTY = 2.0  # then it is the number of workgroups, and not what each has to do
 _LARGE_HEAD = 256
 _ROWS = 128  # queries of a workgroup, where nothing tells
 _BEST_KNOWN = 2.0  # times as fast as AOTriton are the fastest kernels known on the same chip
@@ -25,12 +26,10 @@ def attention_losses(launch: Launch, tile: AttentionTile | None, rates: Rates, t
     if launch.sizes is None or len(launch.sizes) != 6 or not launch.ns:
         return cache_losses(launch, tile, rates)
     known = tile or AttentionTile("")
-    losses = [
-        *_few_blocks(launch, known, rates),
-        *_padded_heads(launch, known),
-        *_large_heads(launch, known, rates),
-        *_short(launch, rates, times),
-    ]
+    few = list(_few_blocks(launch, known, rates))
+    losses = [*few, *_padded_heads(launch, known), *_large_heads(launch, known, rates)]
+    if not any((loss.times or 1.0) >= _HALF_EMPTY for loss in few):
+        losses += _short(launch, times)
     return [*losses, *_slow_implementation(launch, known, rates, times)]
 
 
@@ -118,7 +117,7 @@ def _large_heads(launch: Launch, tile: AttentionTile, rates: Rates) -> Iterator[
     )
 
 
-def _short(launch: Launch, rates: Rates, times: Times) -> Iterator[Loss]:
+def _short(launch: Launch, times: Times) -> Iterator[Loss]:
     _, _, queries, keys, _ = _sizes(launch)
     if queries > _SHORT or queries <= 1 or launch.ns > _FAR * max(times.reference, SHORTEST_NS):
         return
@@ -128,8 +127,8 @@ def _short(launch: Launch, rates: Rates, times: Times) -> Iterator[Loss]:
         title=f"{queries} queries and {keys} keys: a workgroup has {format_count(-(-keys // 128), 'step')} over the "
         "keys, and waits for each",
         evidence=(
-            f"{_text(launch)}: its bytes take {format_ns((launch.moved or 0) / rates.bandwidth)}, its arithmetic less, "
-            f"and it takes {format_ns(launch.ns)}",
+            f"{_text(launch)}: its bytes and its arithmetic take {format_ns(times.floor)} at the peaks, and it takes "
+            f"{format_ns(launch.ns)}",
             "attention with fewer than 512 queries reaches 5 to 15 % of the peaks",
         ),
     )

@@ -307,7 +307,7 @@ def _small(launch: Launch, times: Times) -> Loss:
     return Loss(
         id="small-product",
         certainty="likely",
-        title=f"{format_ns(launch.ns)} for {(launch.flops or 0) / 1e9:.3g} GFLOP: little more than any dispatch takes",
+        title=f"{format_ns(launch.ns)} for {(launch.flops or 0) / 1e9:.3g} GFLOP: too little work to come near a peak",
         evidence=(
             f"{_size(launch)} take {format_ns(times.floor)} at the peaks",
             f"the shortest useful dispatch takes about {format_ns(launch.shortest_ns)}",
@@ -457,7 +457,7 @@ def slower_than(launch: Launch, model: float, best: Sibling) -> Loss | None:
         times=best.model / model,
         title=f"{launch.tflops:,.0f} TFLOP/s, where the same library reaches {best.tflops:,.0f} in this recording",
         evidence=(
-            f"{_size(launch)} here, {best.size} there",
+            f"{_size(launch)} here, {best.size.partition(' (')[0]} there",
             "tiles, padding and rounds are taken into account: what remains is the choice of the kernel",
         ),
     )

@@ -95,6 +95,11 @@ def shape_causes(trace: Trace, known: tuple[Device, ...], points: Roofline) -> d
     return found
 
 
+def launches_of(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[Launch]]:
+    """Return the launches of each kernel of a product, convolution or attention by call and grid, the longest first."""
+    return _launches(trace, known)[0] if trace.has("dispatches") else {}
+
+
 def _launches(trace: Trace, known: tuple[Device, ...]) -> tuple[dict[Key, list[Launch]], dict[Key, float]]:
     """Return the launches of each kernel of a product, convolution or attention, grouped, those with most time first;
     and the time of all kernels that the same calls launched."""
@@ -128,7 +133,7 @@ def _launches(trace: Trace, known: tuple[Device, ...]) -> tuple[dict[Key, list[L
         call = row["call"]
         work = shaped.works[call] if shaped is not None and call is not None else None
         launches[row["gpu"], row["kernel"]].append(
-            _launch(row, arguments_of.get(call), work, float(shortest))  # type: ignore[arg-type]
+            _launch(row, arguments_of.get(call), work, float(shortest))
         )
     return dict(launches), _together(placed, arguments_of)
 
@@ -365,7 +370,7 @@ def _unfused(
 def _of_scores(groups: Sequence[Launch], rates: Rates, why: str) -> Cause | None:
     """Return that most bytes of a product are scores of attention, where memory limits it."""
     total = sum(launch.total_ns for launch in groups)
-    scored = 0.0
+    scored = computing = 0.0
     for launch in groups:
         if launch.sizes is None or len(launch.sizes) != 4 or not launch.moved:
             continue
@@ -374,6 +379,10 @@ def _of_scores(groups: Sequence[Launch], rates: Rates, why: str) -> Cause | None
         scores = batch * rows * max(columns, terms) * width
         if launch.moved / rates.best_bandwidth >= times_of(launch, rates).reference / 2:
             scored += launch.total_ns * min(1.0, scores / launch.moved)
+            best = rates.best.get(launch.ceiling or "")
+            computing += launch.total_ns * min(
+                1.0, launch.flops / best / launch.ns if launch.flops and best else 0.0
+            )
     if scored < LEAST_SHARE * total:
         return None
     loss = Loss(
@@ -382,6 +391,6 @@ def _of_scores(groups: Sequence[Launch], rates: Rates, why: str) -> Cause | None
         title=f"{format_share(scored / total)} of its bytes are scores of attention that is not fused",
         evidence=(why,),
         share=scored / total,
-        saves=scored / total,
+        saves=min(scored, total - computing) / total,
     )
     return named([loss], Times(1.0, 1.0, 0.0), groups[0].kernel)[0]

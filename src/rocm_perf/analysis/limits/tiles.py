@@ -72,6 +72,7 @@ class AttentionTile(msgspec.Struct, frozen=True):
     paged: bool = False  # keys and values come from a cache
 
 
+_LARGEST = 1 << 16  # elements of a side: a name that says more is no name of a tile
 _TENSILE = re.compile(r"^Cij\w*_MT(\d+)x(\d+)x(\d+)")
 _TENSILE_TYPE = re.compile(r"^Cij[kl]*_\w{4,5}_\w{4,5}_(F8|B8|I8|4xi8|[SDHBCZ])")
 _TENSILE_SPLIT = re.compile(r"_GSU(\d+)(?=_|$)")
@@ -173,6 +174,7 @@ _CUTLASS = re.compile(
 )
 _CUTLASS_TYPES = (
     ("bf16", "bf16"),
+    ("fp16", "f16"),
     ("f16", "f16"),
     ("tf32", "xf32"),
     ("h", "f16"),
@@ -333,7 +335,8 @@ _READERS: tuple[Callable[[str], Tile | None], ...] = (
 def tile(kernel: str) -> Tile | None:
     """Return the tile that a kernel's name tells; None where it tells none."""
     text = kernel[:LONGEST]
-    return next((known for reader in _READERS if (known := reader(text)) is not None), None)
+    told = next((known for reader in _READERS if (known := reader(text)) is not None), None)
+    return told if told is not None and 0 < told.m <= _LARGEST and 0 < told.n <= _LARGEST else None
 
 
 _FLASH = re.compile(r"Flash_(?:fwd|bwd)_kernel_traits<(\d+), (\d+), (\d+), (\d+)")
