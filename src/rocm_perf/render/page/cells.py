@@ -51,6 +51,7 @@ class Table:
     left_out: int
     legend: str = ""  # what the columns show
     key: tuple[tuple[Markup, str], ...] = ()  # what the parts of bars mean
+    entire: bool = False  # it neither sorts nor hides rows
 
 
 @dataclass

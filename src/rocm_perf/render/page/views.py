@@ -68,7 +68,7 @@ def _view(document: Document, name: str, section: Section, explanations: Explana
 def _part(topic: str, part: Section, explanations: Explanations) -> View:
     """One of several answers, whose first line is seen while it is closed."""
     first, *rest = part.lines or ("",)
-    tables = tuple(explanations.table(grid, topic) for grid in part.grids)
+    tables = tuple(replace(explanations.table(grid, topic), entire=True) for grid in part.grids)
     return View(topic, replace(part, lines=tuple(rest)), tables, summary=first)
 
 

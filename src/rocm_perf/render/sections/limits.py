@@ -41,6 +41,7 @@ _MOST = 10  # kernels with a picture, where none is named
 _LEAST_SHARE = 0.01  # of the kernel time, for a kernel with a picture
 _SHORT = 18  # characters of a unit's title in the table of kernels
 _NAME = 300  # characters of a kernel's name in full
+_FULL = 0.5  # busy: a unit that is less so limits nothing by itself
 _ALL = 0.995  # of a kernel's time: written as all of it
 _NEAR = 3  # names that may have been meant
 _SURE: dict[Certainty, str] = {"proven": "proven by", "likely": "likely, from", "hint": "a hint, from"}
@@ -162,15 +163,20 @@ def kernels_of(document: Document) -> list[Subject]:
 
 
 def limited_by(subject: Subject) -> str:
-    """Return in two or three words what limits a kernel: its first cause, its fullest unit, or its label."""
-    if causes := subject.limits.causes:
+    """Return in two or three words what limits a kernel."""
+    return in_words(subject.bottleneck) if subject.bottleneck else ""
+
+
+def in_words(row: Bottleneck) -> str:
+    """Return the first cause of a kernel in two or three words, its fullest unit, or its label."""
+    if causes := row.limits.causes:
         return " ".join(_WRITTEN.get(word, word) for word in causes[0].id.split("-"))
-    if units := _fullest_first(subject.limits.units):
-        fullest = units[0]
-        title = fullest.title.partition(",")[0].partition(" (")[0]
-        name = title if len(title) <= _SHORT else fullest.unit
-        return f"{name} {100 * min(_known(fullest.busy), 1.0):.0f} %"
-    return (subject.bottleneck.label or "") if subject.bottleneck else ""
+    fullest = next(iter(_fullest_first(row.limits.units)), None)
+    if fullest is None or _known(fullest.busy) < _FULL:
+        return row.label or ""
+    title = fullest.title.partition(",")[0].partition(" (")[0]
+    name = title if len(title) <= _SHORT else fullest.unit
+    return f"{name} {100 * min(_known(fullest.busy), 1.0):.0f} %"
 
 
 def limits_by_kernel(document: Document) -> Mapping[str, str]:
@@ -201,9 +207,9 @@ def kernel_section(subject: Subject) -> Section:
     )
 
 
-def causes_said(subject: KernelLimits) -> tuple[str, ...]:
+def causes_said(limits: KernelLimits) -> tuple[str, ...]:
     """Return each cause in one sentence."""
-    return tuple(_said(cause) for cause in subject.causes)
+    return tuple(_said(cause) for cause in limits.causes)
 
 
 def _is_known(limits: KernelLimits) -> bool:

@@ -8,6 +8,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.bottleneck import Bottleneck
 from rocm_perf.model.results.roofline import Ceiling, KernelRoofline, Roofline, RooflineGpu, WorkPart
+from rocm_perf.render.sections.limits import causes_said, in_words
 from rocm_perf.render.sections.section import (
     Column,
     Columns,
@@ -176,6 +177,8 @@ def bottlenecks_section(document: Document, top: int) -> Section:
 
 def _item(row: Bottleneck) -> Item:
     """A kernel, and what its measurements say."""
+    if row.limits.causes:
+        return Item(f"{row.short_name}: {in_words(row)}", causes_said(row.limits))
     details = tuple(piece.says for piece in row.evidence)
     named = row.label or row.suspect
     return Item(f"{row.short_name}: {_held_back(row) if named else row.reason}", details)
