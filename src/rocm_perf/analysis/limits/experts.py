@@ -214,7 +214,7 @@ def _arithmetic(use: Use, _: KernelUses) -> Cause | None:
         use.kernel,
         share=share,
         saves=0.0 if at_roof else 1 - share,
-        certainty="likely",
+        certainty="proven" if at_roof else "likely",
         title=f"{_rows(sizes.rows)} for each of {sizes.experts} experts fill its tiles: arithmetic sets the pace, at "
         f"{reached / 1e3:,.0f} TFLOP/s, {format_share(reached / peak)} of the {sizes.dtype} peak",
         evidence=(sizes.text, f"{sizes.flops / 1e12:.3g} TFLOP in {format_ns(use.mean_ns)}", rest),

@@ -39,7 +39,7 @@ _SHORT = 0.4  # of the time of a launch: starting and ending it
 _LAST_WAVE = 1.3
 _FEW_WAVES = 3
 _SERIAL_BYTES = 1_000  # that each work-item could move in its time
-_VARY = 1.3
+_VARY = 1.25
 _VARY_CALLS = 5
 _REGULAR = 0.9  # of the launches are as long as those one period later
 _LONGEST = 64  # launches in a period
@@ -55,7 +55,6 @@ _TILED = (
     "attention",
 )  # judged by their tiles, in products.py, convolutions.py and attention.py
 _WAITS = ("collective",)
-_OWN_LIBRARIES = ("",)
 
 
 def launch_causes(of_kernel: KernelUses) -> list[Cause]:
@@ -205,7 +204,7 @@ def short_launch(use: Use, of_kernel: KernelUses) -> Cause | None:
         use.kernel,
         share=min(1.0, share),
         saves=None,
-        certainty="likely",
+        certainty="proven",
         title=f"a launch takes {format_ns(use.mean_ns)}{moved}: starting it and waiting for its few steps is its time",
         evidence=tuple(
             text
@@ -288,7 +287,7 @@ def first_call(use: Use, of_kernel: KernelUses) -> Cause | None:
 def no_reuse(of_kernel: KernelUses) -> list[Cause]:
     """Say that a product of the program's own keeps no tile of its matrices in shared memory."""
     use = of_kernel.uses[0]
-    if of_kernel.family.name != "gemm" or of_kernel.family.library not in _OWN_LIBRARIES:
+    if of_kernel.family.name != "gemm" or not _is_own(of_kernel):
         return []
     if not is_nvidia(use.device.gfx) or use.resources.get("lds_bytes") != 0 or use.grid is None:
         return []
@@ -309,6 +308,14 @@ def no_reuse(of_kernel: KernelUses) -> list[Cause]:
             source="launch geometry",
         )
     ]
+
+
+def _is_own(of_kernel: KernelUses) -> bool:
+    """Whether a kernel is C++ of the program itself; Triton's products are called alike, but have no parameters."""
+    library = of_kernel.family.library
+    return not library or (
+        library == "Triton" and ("(" in of_kernel.kernel or of_kernel.kernel.startswith("_Z"))
+    )
 
 
 def is_brief(use: Use, of_kernel: KernelUses) -> bool:
