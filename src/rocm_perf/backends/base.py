@@ -7,6 +7,7 @@ Nobody else knows a profiler by its name: a new one is a module of its own and a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -64,6 +65,9 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     kernel_include: str = ""
     kernel_exclude: str = ""
     iteration_range: tuple[str, ...] = ()
+    kernel_launches: tuple[
+        int, ...
+    ] = ()  # of each kernel, from 1, where each of them costs replays; empty: all
     collection_period: tuple[str, ...] = ()  # delay:length:repeat
     collection_period_unit: str = ""
     selected_regions: bool = False
@@ -191,6 +195,13 @@ class Profiler(ABC):
         otherwise."""
         wanted = dict.fromkeys((*names, *(name for group in groups for name in group)))
         return CounterPasses(passes=(tuple(wanted),))
+
+    def counting_ns(
+        self, wish: Wish, alone_ns: int, kernels: Mapping[str, tuple[int, int]], machine: Machine
+    ) -> int:
+        """About how long a run that reads counters takes, where the program took `alone_ns` in a trace. `kernels`: the
+        launches of each that are counted, and their time in nanoseconds. As long as the trace, unless it says otherwise."""
+        return alone_ns
 
     @abstractmethod
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:

@@ -71,11 +71,14 @@ class TraceCommand(ProfileCommand):
 
 
 def _profile(request: Request, notices: tuple[str, ...], args: argparse.Namespace) -> int:
-    from rocm_perf.backends.probe import probe_machine
+    from msgspec.structs import replace
 
-    _refuse_second_profiler({**os.environ, **request.environment})
-    if args.deep:
-        _refuse_ranks({**os.environ, **request.environment})
+    from rocm_perf.backends.probe import probe_machine
+    from rocm_perf.cli.profile_deep import depth_of
+
+    environment = {**os.environ, **request.environment}
+    _refuse_second_profiler(environment)
+    request = replace(request, deep=depth_of(args, request, environment))
     machine = probe_machine()
     if args.dry_run:
         _print_plans(request, machine, notices, as_json=args.json)
@@ -88,52 +91,8 @@ def _profile(request: Request, notices: tuple[str, ...], args: argparse.Namespac
     if args.no_analyze:
         say(f"recorded in {_run_folder(recorded)}; rocm-perf analyze reads it")
         return recorded.exit_code
-    document = _report(recorded, args, last=not args.deep)
-    if not (args.deep and document):
-        return recorded.exit_code
-    return _deep(request, machine, document, recorded, args)
-
-
-def _deep(
-    request: Request, machine: Machine, document: Document, recorded: Recorded, args: argparse.Namespace
-) -> int:
-    """Record once more what the verdict asks for, and report on that."""
-    from rocm_perf.cli.profile_deep import deeper
-    from rocm_perf.collect.run.session import record
-
-    more = None if recorded.exit_code else deeper(request, document, machine, recorded.record.run_id)
-    if more is None:
-        say(f"no deeper recording: {_not_deeper(document, recorded)}")
-        if args.json:
-            _print_json(document)
-        return recorded.exit_code
-    asked, lines = more
-    for line in lines:
-        say(line)
-    again = record(asked, machine, say)
-    _report(again, args, last=True)
-    return again.exit_code
-
-
-def _refuse_ranks(environment: dict[str, str]) -> None:
-    from rocm_perf.collect.run.layout import ranks_in
-
-    if (ranks := ranks_in(environment)) > 1:
-        raise UsageError(
-            "--deep records the program a second time",
-            f"this is one of {ranks} ranks, which run together",
-            "Launch it without --deep, then once more with the preset that the report names.",
-        )
-
-
-def _not_deeper(document: Document, recorded: Recorded) -> str:
-    from rocm_perf.analysis.basis.counters_refused import counters_refused
-
-    if recorded.exit_code:
-        return "the first one failed, or fell short of what was asked for"
-    if refused := counters_refused(document.run, (agent.gfx for agent in document.agents)):
-        return f"counters cannot be recorded here: {refused}"
-    return "the first one shows all that counters would"
+    _report(recorded, args)
+    return recorded.exit_code
 
 
 def _refuse_second_profiler(environment: dict[str, str]) -> None:
@@ -150,21 +109,25 @@ def _refuse_second_profiler(environment: dict[str, str]) -> None:
 def _print_plans(request: Request, machine: Machine, notices: tuple[str, ...], *, as_json: bool) -> None:
     import msgspec
 
+    from rocm_perf.collect.plan.deeper import prospect
     from rocm_perf.collect.plan.plan import plans
 
-    ways: tuple[Plan, ...] = plans(request, machine, _folder(request, machine))
+    folder = _folder(request, machine)
+    ways: tuple[Plan, ...] = plans(request, machine, folder)
     data = [msgspec.to_builtins(plan) for plan in ways]
+    afterwards = prospect(ways[0], request, machine, folder)
     if as_json:
         from rocm_perf.render import json
 
         head = {"schema_version": SCHEMA_VERSION, "request": msgspec.to_builtins(request)}
-        show_json(json.encode({**head, "notices": list(notices), "plans": data}))
+        show_json(json.encode({**head, "notices": list(notices), "plans": data, "afterwards": afterwards}))
         return
     from rocm_perf.render.screen.plan import plan_lines
 
     window = request.wish.window.sentence
     show(
         *plan_lines(data, overhead_runs=request.overhead_runs),
+        *([afterwards] if afterwards else []),
         *([f"window: {window}"] if window else []),
         *(f"note: {notice}" for notice in notices),
     )
@@ -182,15 +145,14 @@ def _print_json(document: Document) -> None:
     show_json(json.documents([document], []))
 
 
-def _report(recorded: Recorded, args: argparse.Namespace, *, last: bool) -> Document | None:
-    """Print the analysis of what was recorded: on stderr, or, of the last recording, as JSON on stdout; None where it
-    cannot be read."""
+def _report(recorded: Recorded, args: argparse.Namespace) -> None:
+    """Print the analysis of what was recorded: on stderr, or as JSON on stdout."""
     from rocm_perf.ingest.io.source import consulting
 
     with reading(), consulting() as consulted:
         trace = recorded.trace
     if trace is None:
-        return None
+        return
     from rocm_perf.analysis.overview import examine
     from rocm_perf.bench.ceilings.store import chosen
 
@@ -201,9 +163,8 @@ def _report(recorded: Recorded, args: argparse.Namespace, *, last: bool) -> Docu
     if monotonic() - begun >= WORTH_KEEPING_S:
         keep(question_of(folder, machines, Wish()), document, consulted)
     if args.json:
-        if last:
-            _print_json(document)
-        return document
+        _print_json(document)
+        return
     from rocm_perf.cli.console import result_console
     from rocm_perf.render.screen.drawn import characters_of
     from rocm_perf.render.screen.terminal import View, print_document, print_sections
@@ -217,9 +178,8 @@ def _report(recorded: Recorded, args: argparse.Namespace, *, last: bool) -> Docu
         if args.verb == "counters" and document.metrics.indicators:
             print_sections(document, ["indicators"], console, view)
     say(f"recorded in {_run_folder(recorded)}")
-    if recorded.record.preset == "auto" and not args.deep:
+    if recorded.record.preset == "auto":
         _advise(document, recorded)
-    return document
 
 
 def _write_files(document: Document, folder: Path) -> None:

@@ -1,59 +1,96 @@
-"""`rocm-perf profile --deep`: a second recording, of what the verdict on the first one asks for."""
+"""Whether `rocm-perf profile` records counters of the kernels that matter after its trace: because --deep asks for it,
+or because the program is so short that nobody minds."""
 
 from __future__ import annotations
 
-import re
+import argparse
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec.structs import replace
+from rocm_perf.collect.request.presets import DEFAULT
+from rocm_perf.collect.request.request import Depth, Request
+from rocm_perf.collect.run.layout import RUN_ID_VARIABLE, rank_of, ranks_in
+from rocm_perf.errors import UsageError
 
-from rocm_perf.analysis.verdict.next_preset import Worth, next_preset
-from rocm_perf.backends.machine import Machine
-from rocm_perf.collect.plan.plan import plans
-from rocm_perf.collect.request.flags import merged
-from rocm_perf.collect.request.presets import preset
-from rocm_perf.collect.request.request import Request
-from rocm_perf.model.document import Document
-from rocm_perf.model.results.times import Hotspot
-
-THREAD_TRACE = "thread trace"
-
-
-def deeper(
-    request: Request, document: Document, machine: Machine, run_id: str
-) -> tuple[Request, tuple[str, ...]] | None:
-    """The request for the second recording, beside the first one, and what to say before it starts; None where the
-    verdict asks for nothing more."""
-    worth = next_preset(document)
-    if worth is None:
-        return None
-    chosen = preset(worth.preset)
-    asked = replace(
-        request,
-        preset=worth.preset,
-        wish=merged(request.wish, chosen.wish),
-        counters=tuple(dict.fromkeys((*request.counters, *chosen.counters))),
-        run_id=f"{run_id}-deep",
+_STDIN = 0
+# They start the program several times, or elsewhere: one of them run again alone would wait for the others.
+_LAUNCHERS = frozenset(
+    (
+        *("torchrun", "accelerate", "deepspeed", "horovodrun", "ray"),
+        *(
+            "srun",
+            "sbatch",
+            "mpirun",
+            "mpiexec",
+            "mpiexec.hydra",
+            "orterun",
+            "prterun",
+            "jsrun",
+            "aprun",
+            "flux",
+        ),
+        *("docker", "podman", "apptainer", "singularity", "ssh"),
     )
-    if not chosen.counters:
-        return asked, (_why(worth),)
-    traced, refusal = _with_thread_trace(asked, document, machine)
-    return traced, (_why(worth), *([f"no thread trace: {refusal}"] if refusal else []))
+)
 
 
-def _why(worth: Worth) -> str:
-    return f"once more, with the preset {worth.preset}: {worth.reason}"
+def depth_of(args: argparse.Namespace, request: Request, environment: Mapping[str, str]) -> Depth:
+    """What --deep and --no-deep say; without them, short programs go deep where nothing else was asked for."""
+    if args.deep:
+        _refuse_ranks(environment)
+        return "asked"
+    if args.deep is False or not _is_plain(args, request) or _runs_with_others(request, environment):
+        return "no"
+    return "no" if _input_comes_by_pipe() else "short"
 
 
-def _with_thread_trace(request: Request, document: Document, machine: Machine) -> tuple[Request, str]:
-    """The request with a thread trace of the kernel that took longest; or as it was, and why there can be none."""
-    top = document.hotspots.rows[0]
-    traced = replace(request, wish=replace(request.wish, att=True, att_kernels=_pattern(top)))
-    best = plans(traced, machine, Path(request.output))[0]
-    lost = [line for line in best.could_not if line.startswith(THREAD_TRACE)]
-    return (request, lost[0].removeprefix(f"{THREAD_TRACE}: ")) if lost else (traced, "")
+def _is_plain(args: argparse.Namespace, request: Request) -> bool:
+    """Whether the verb says no more than which program to record, and where to."""
+    wish = request.wish
+    return not (
+        args.preset
+        or request.preset != DEFAULT
+        or request.profiler
+        or request.counters
+        or request.counter_passes
+        or request.only_pass is not None
+        or request.overhead_runs
+        or request.sampling.metrics
+        or request.timeout_s
+        or request.library_trace
+        or request.of_job
+        or wish.window
+        or wish.collection_period
+        or wish.selected_regions
+        or wish.tool_args
+        or wish.pc_sampling
+        or wish.att
+        or args.no_analyze
+    )
 
 
-def _pattern(top: Hotspot) -> str:
-    """A regular expression for a kernel: a part of its name that reads the same mangled or not, where there is one."""
-    return re.escape(top.short_name if top.short_name in top.kernel else top.kernel)
+def _runs_with_others(request: Request, environment: Mapping[str, str]) -> bool:
+    started = Path(request.command[0]).name in _LAUNCHERS or any(
+        word in ("torch.distributed.run", "torch.distributed.launch") for word in request.command[1:4]
+    )
+    ranked = ranks_in(environment) > 1 or rank_of(environment) is not None
+    return started or ranked or RUN_ID_VARIABLE in environment
+
+
+def _input_comes_by_pipe() -> bool:
+    """Whether the program may read what another one writes, which is there once."""
+    try:
+        kind = os.fstat(_STDIN).st_mode
+    except OSError:
+        return False
+    return (kind & 0o170000) in (0o010000, 0o140000)  # a pipe, a socket
+
+
+def _refuse_ranks(environment: Mapping[str, str]) -> None:
+    if (ranks := ranks_in(environment)) > 1:
+        raise UsageError(
+            "--deep runs the program again, for counters",
+            f"this is one of {ranks} ranks, which run together",
+            "Launch it without --deep, then once more with the preset that the report names.",
+        )

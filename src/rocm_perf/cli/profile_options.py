@@ -37,7 +37,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--tool-arg", metavar="ARG", action="append", default=[], help="hand to the profiler as it is"
     )
     parser.add_argument(
-        "--deep", action="store_true", help="then record what the verdict asks for: counters, a thread trace"
+        "--deep",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="then run it again for counters that tell why kernels take their time (short programs: as it is)",
     )
     parser.add_argument("--dry-run", action="store_true", help="print what would run, and why; start nothing")
     parser.add_argument("--json", action="store_true", help="the report as JSON on stdout")

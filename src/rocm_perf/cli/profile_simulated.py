@@ -34,6 +34,7 @@ _TABLES: dict[Domain, tuple[str, ...]] = {
 }
 
 _SOFTWARE = "soft:"
+_LIMITS = "limits"  # the set of counters that --deep stands for
 # What a simulation can obey; the other options are about a program, or about a profiler.
 _OBEYED = frozenset(
     (
@@ -61,7 +62,7 @@ def profile_simulated(args: argparse.Namespace) -> int:
     source = Path(arguments[0])
     workload = read_workload(source)
     if args.deep and not args.preset:
-        args.preset = _deeper(source, args.device)
+        args.counters = [*args.counters, _LIMITS]
     asked, passes = _asked(args, gpu.gfx)
     target = _target(args, source)
     if args.dry_run:
@@ -113,17 +114,6 @@ def _has_no_times(gpu: str, app: Sequence[str]) -> UsageError:
         f"`{run} {words}` runs it there; `{run} rocm-perf capture --kernel NAME -- {words}` captures a kernel, "
         "`rocm-perf count` counts what that does.",
     )
-
-
-def _deeper(source: Path, device: str) -> str | None:
-    """The preset that the verdict on a first recording asks for."""
-    from rocm_perf.analysis.verdict.next_preset import next_preset
-
-    worth = next_preset(api.analyze(api.simulate(source, device)))
-    if worth is None:
-        return None
-    say(f"with the preset {worth.preset}: {worth.reason}")
-    return worth.preset
 
 
 def _asked(args: argparse.Namespace, gfx: str) -> tuple[tuple[Domain, ...], tuple[tuple[str, ...], ...]]:

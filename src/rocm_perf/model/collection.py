@@ -46,6 +46,18 @@ class PassRecord(msgspec.Struct, frozen=True, kw_only=True):
         _complete(self)
 
 
+class DeepRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs that read counters of the kernels that took most of the time in the trace before."""
+
+    counters: tuple[str, ...]  # the set that was asked for
+    kernels: tuple[str, ...]  # as the trace spells them, the longest first
+    share: float  # of the kernel time in the trace
+    launches: tuple[int, ...] = ()  # of each kernel, from 1; empty: all
+    runs: int  # of the program
+    estimated_ns: int  # beforehand
+    measured_ns: int | None = None  # afterwards
+
+
 class OverheadRecord(msgspec.Struct, frozen=True):
     """Wall times of the whole program, without and with a profiler."""
 
@@ -80,6 +92,7 @@ class CollectionRecord(msgspec.Struct, frozen=True, kw_only=True):
     ] = {}  # what a reader of the report should know: rocm, driver, gpus, vendor, torch, ...
     passes: tuple[PassRecord, ...] = ()
     overhead: OverheadRecord | None = None
+    deep: DeepRecord | None = None
     launch_cost_ns: float | None = (
         None  # what the profiler adds to a launch, measured here with small kernels
     )

@@ -30,6 +30,7 @@ _WITH_VALUE = {
     "--metrics": (),
     "--log-file": (),
     "--kernel-name": (),
+    "--kernel-id": (),
     "--launch-skip": (),
     "--launch-count": (),
     "--nvtx-include": (),
@@ -174,9 +175,24 @@ def _selected(options: Options, rows: list[dict[str, Any]]) -> list[dict[str, An
     """As ncu filters: first the kernels that fit, then how many of them are skipped and taken."""
     pattern = options.values.get("--kernel-name", "regex:")
     fits = [row for row in rows if _fits(pattern, str(row["kernel"]))]
+    if "--kernel-id" in options.values:
+        fits = list(_identified(options.values["--kernel-id"], fits))
     skipped = int(options.values.get("--launch-skip", "0"))
     count = int(options.values.get("--launch-count", str(len(fits))))
     return fits[skipped : skipped + count]
+
+
+def _identified(kernel_id: str, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """CONTEXT:STREAM:[regex:]NAME:LAUNCH, the launch a number or a regular expression, counted for each kernel."""
+    _, _, *name, launch = kernel_id.split(":")
+    seen: dict[str, int] = {}
+    for row in rows:
+        kernel = str(row["kernel"])
+        if name != [""] and not _fits(":".join(name), kernel):
+            continue
+        seen[kernel] = seen.get(kernel, 0) + 1
+        if not launch or re.fullmatch(launch, str(seen[kernel])):
+            yield row
 
 
 def _fits(pattern: str, kernel: str) -> bool:

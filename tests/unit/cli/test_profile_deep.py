@@ -1,78 +1,153 @@
-"""`profile --deep`: what is recorded after the verdict on the first recording."""
+"""`profile --deep`, and what short programs get without it: counters of the kernels that matter, behind the trace."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from rocm_perf.api import analyze, simulate
-from rocm_perf.backends.base import Wish
 from rocm_perf.cli.demo import workload_file
 from rocm_perf.cli.main import main
-from rocm_perf.cli.profile_deep import deeper
-from rocm_perf.collect.plan.plan import plans
-from rocm_perf.collect.request.request import Request
+from rocm_perf.collect.run.layout import read_record
 from rocm_perf.ingest.load import load
+from rocm_perf.model.collection import FILE_NAME, CollectionRecord
 from tests.fake_tools import fake_path
-from tests.unit.backends.machines import amd
 
-FIRST = Request(command=("./app",), preset="auto", wish=Wish(domains=("kernel", "hip")))
-
-
-def test_counters_and_a_thread_trace_of_the_top_kernel_where_it_works() -> None:
-    softmax = analyze(simulate(workload_file("softmax")))
-    machine = amd(tools=("rocprofv3", "att-decoder"))
-    more = deeper(FIRST, softmax, machine, "run")
-    assert more is not None
-    request, said = more
-    assert (request.preset, request.run_id) == ("memory", "run-deep")
-    assert said[0].startswith("once more, with the preset memory: ")
-    (traced,) = [
-        run for run in plans(request, machine, Path("/out"))[0].runs if run.purpose == "thread trace"
-    ]
-    assert any("softMaxForward" in word for word in traced.command.argv)
-    counted = [run for run in plans(request, machine, Path("/out"))[0].runs if run.counters]
-    assert len(counted) == 5
-    assert not any("softMaxForward" in word for run in counted for word in run.command.argv)
+RAN = "echo ran >> ran"  # what the program leaves each time that it runs
 
 
-def test_without_a_decoder_there_is_no_thread_trace_and_a_word_why() -> None:
-    softmax = analyze(simulate(workload_file("softmax")))
-    more = deeper(FIRST, softmax, amd(), "run")
-    assert more is not None
-    request, said = more
-    assert not request.wish.att
-    assert request.counters == ("memory_bound",)
-    assert said[1].startswith("no thread trace: ")
-
-
-@pytest.mark.launches
-def test_both_recordings_are_kept_with_their_analyses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.endswith("RANK") or name.startswith("SLURM_")]:
+        monkeypatch.delenv(name)
     for name, value in fake_path(tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    assert main(["profile", "-o", "mine", "--deep", "--json", "--", "true"]) == 0
-    (document,) = json.loads(capfd.readouterr().out)["runs"]
-    assert document["label"] == str(tmp_path / "mine-deep")
-    for run in ("mine", "mine-deep"):
-        written = {path.name for path in Path(run).glob("*.json")}
-        assert written == {"profile.json", "roofline.json", "dag.json", "analysis.json"}
-        assert not any("not read" in notice for notice in load(Path(run)).run.notices)
+    return tmp_path
 
 
-def test_a_simulated_gpu_obeys_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def record(run: str) -> CollectionRecord:
+    (file,) = Path(run).glob(f"*/*/{FILE_NAME}")
+    found = read_record(file.parent)
+    assert found is not None
+    return found
+
+
+def times_ran() -> int:
+    return len(Path("ran").read_text().split())
+
+
+@pytest.mark.launches
+def test_trace_and_counters_are_one_recording_with_one_answer(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "-o", "mine", "--deep", "--json", "--", "sh", "-c", RAN]) == 0
+    said = capfd.readouterr()
+    (document,) = json.loads(said.out)["runs"]
+    assert document["label"] == str(Path("mine").absolute())
+    done = record("mine")
+    assert [run.purpose for run in done.passes] == ["trace", "counters", "counters", "counters"]
+    assert times_ran() == 4
+    assert done.deep is not None
+    assert (done.deep.counters, done.deep.kernels, done.deep.runs) == (("limits",), ("saxpy", "gemm"), 3)
+    assert done.deep.share == pytest.approx(1.0)
+    assert done.deep.estimated_ns == 3 * (done.passes[0].wall_ns or 0)
+    assert done.deep.measured_ns == sum(run.wall_ns or 0 for run in done.passes[1:])
+    assert "--kernel-include-regex" in done.passes[1].argv
+    assert done.passes[1].argv[done.passes[1].argv.index("--kernel-include-regex") + 1] == "saxpy|gemm"
+    assert "of 2 kernels with 100.0 % of the kernel time (saxpy, gemm)" in said.err
+    assert "the program runs 3 more times, about " in said.err
+    assert "the counters took " in said.err
+    trace = load(Path("mine"))
+    assert (trace.rows("dispatches") > 0, trace.rows("counters") > 0) == (True, True)
+    written = {path.name for path in Path("mine").glob("*.json")}
+    assert written == {"profile.json", "roofline.json", "dag.json", "analysis.json"}
+
+
+@pytest.mark.launches
+def test_a_short_program_is_run_again_and_its_output_is_shown_once(capfd: pytest.CaptureFixture[str]) -> None:
+    command = "echo to stdout; echo to stderr >&2; " + RAN
+    assert main(["profile", "-o", "mine", "--", "sh", "-c", command]) == 0
+    said = capfd.readouterr()
+    assert times_ran() == 4
+    assert said.out.count("to stdout") == 1
+    assert said.err.count("to stderr") == 1
+    assert [run.purpose for run in record("mine").passes] == ["trace", "counters", "counters", "counters"]
+
+
+@pytest.mark.launches
+@pytest.mark.parametrize(
+    ("options", "variables"),
+    [
+        (("--no-deep",), {}),
+        (("--preset", "lightweight"), {}),
+        (("--kernel-trace",), {}),
+        (("--profiler", "rocprofv3"), {}),
+        (("--delay", "0.001"), {}),
+        (("--timeout", "500"), {}),
+        (("--no-analyze",), {}),
+        ((), {"RANK": "0", "WORLD_SIZE": "1"}),
+        ((), {"FAKE_GPU": "gfx1151", "FAKE_ROCM": "7.0"}),
+    ],
+)
+def test_where_more_was_said_or_counters_are_refused_it_runs_once(
+    options: tuple[str, ...], variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert main(["profile", *options, "-o", "mine", "--", "sh", "-c", RAN]) == 0
+    assert times_ran() == 1
+    assert record("mine").deep is None
+
+
+@pytest.mark.launches
+def test_a_program_that_fails_is_not_run_again() -> None:
+    assert main(["profile", "--deep", "-o", "mine", "--", "sh", "-c", f"{RAN}; exit 3"]) == 3
+    assert times_ran() == 1
+
+
+@pytest.mark.launches
+def test_a_program_that_cannot_run_twice_has_not_failed_where_nobody_asked_for_that() -> None:
+    command = f"{RAN}; test $(wc -l < ran) = 1"
+    assert main(["profile", "-o", "mine", "--", "sh", "-c", command]) == 0
+    done = record("mine")
+    assert (done.state, done.could_not, times_ran()) == ("done", (), 2)
+    assert any("when it ran again" in notice for notice in done.notices)
+
+
+@pytest.mark.launches
+def test_counters_that_were_asked_for_and_cannot_be_had_are_missed(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FAKE_GPU", "gfx1151")
+    monkeypatch.setenv("FAKE_ROCM", "7.0")
+    assert main(["profile", "--deep", "-o", "mine", "--", "sh", "-c", RAN]) == 4
+    assert "no counters of the kernels that matter: counters: " in capfd.readouterr().err
+    assert times_ran() == 1
+
+
+def test_the_plan_says_what_may_follow(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "--dry-run", "--", "true"]) == 0
+    out = capfd.readouterr().out
+    assert "afterwards, if that takes less than a minute: counters (the set limits)" in out
+    assert "the program runs 3 more times" in out
+    assert "--no-deep leaves that out" in out
+    assert main(["profile", "--dry-run", "--no-deep", "--", "true"]) == 0
+    assert "afterwards" not in capfd.readouterr().out
+    assert main(["profile", "--dry-run", "--deep", "--json", "--", "true"]) == 0
+    assert json.loads(capfd.readouterr().out)["afterwards"].endswith("; the program runs 3 more times")
+    assert main(["profile", "--dry-run", "--", "torchrun", "x.py"]) in (0, 2)
+    assert "afterwards" not in capfd.readouterr().out
+
+
+def test_a_simulated_gpu_obeys_too() -> None:
     softmax = str(workload_file("softmax"))
     assert (
         main(["profile", "--device", "sim:MI300X", "-d", "runs", "--deep", "--no-analyze", "--", softmax])
         == 0
     )
     deep = load(Path("runs/softmax-1"))
-    assert deep.rows("counters") > 0
+    assert "SQ_BUSY_CU_CYCLES" in deep.table("counters")["counter"].to_list()
     light = ["--preset", "lightweight", "-o", "light", "--no-analyze"]
     copying = str(workload_file("copy_in_loop"))
     assert main(["profile", "--device", "sim:MI300X", *light, "--", copying]) == 0

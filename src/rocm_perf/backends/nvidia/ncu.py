@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from rocm_perf.backends.base import Command, Profiler, Wish
 from rocm_perf.backends.machine import Machine, version_of
-from rocm_perf.backends.nvidia.counters import ncu_metrics
+from rocm_perf.backends.nvidia.counters import metric_sets, ncu_metrics, replays_of
 from rocm_perf.backends.nvidia.probe import may_count, package_release
 from rocm_perf.backends.tools import Program
 from rocm_perf.model.window import Window
@@ -30,6 +31,10 @@ _ALWAYS = [
 _RANGE_FILTER_SINCE = (2023, 2)  # the oldest release whose documentation has it
 _DELIMITERS = re.compile(r"([@,\[\]/*+\\])")  # of an NVTX filter; a backslash takes their meaning
 _RANGE = re.compile(r"\[?(\d+)(?:-(\d+))?\]?")
+# What a recording costs, guessed until one is measured: ncu's start, and saving and restoring memory for a replay.
+_START_NS = 3_000_000_000
+_REPLAY_NS = 30_000_000
+_REPLAYS = 10  # of other metrics than those of a set that says how many it takes
 
 
 class NcuProfiler(Profiler):
@@ -83,6 +88,18 @@ class NcuProfiler(Profiler):
     def dropped(self, wish: Wish, machine: Machine) -> tuple[str, ...]:  # noqa: ARG002
         return tuple(_dropped(wish))
 
+    def counting_ns(
+        self, wish: Wish, alone_ns: int, kernels: Mapping[str, tuple[int, int]], machine: Machine
+    ) -> int:
+        """The program once more, and each of the launches that are counted as often as its metrics take."""
+        chip = _chip(machine)
+        replays = sum(
+            (name in metric_sets() and replays_of(name, chip)) or _REPLAYS for name in wish.counters
+        )
+        launches = sum(count for count, _ in kernels.values())
+        time_ns = sum(total_ns for _, total_ns in kernels.values())
+        return alone_ns + _START_NS + replays * (launches * _REPLAY_NS + time_ns)
+
     def command(self, wish: Wish, app: tuple[str, ...], folder: Path, machine: Machine) -> Command:
         """ncu around the application. Its exit code need not be the application's."""
         tool = machine.tool(_NAME)
@@ -112,7 +129,12 @@ def _chip(machine: Machine) -> str:
 
 def _filters(wish: Wish) -> list[str]:
     options: list[str] = []
-    if wish.kernel_include:
+    if wish.kernel_launches:
+        # CONTEXT:STREAM:NAME:LAUNCH, the launch counted for each kernel; a colon within a name would end it.
+        name = f"regex:{wish.kernel_include.replace(':', '.')}" if wish.kernel_include else ""
+        numbers = "|".join(map(str, wish.kernel_launches))
+        options += ["--kernel-name-base", "demangled", "--kernel-id", f"::{name}:{numbers}"]
+    elif wish.kernel_include:
         options += ["--kernel-name-base", "demangled", "--kernel-name", f"regex:{wish.kernel_include}"]
     if launches := _launches(wish):
         first, last = launches

@@ -159,6 +159,30 @@ def _plan(
     )
 
 
+def counted_behind(plan: Plan, request: Request, machine: Machine, folder: Path) -> Plan:
+    """Return the runs of a request that read counters or trace threads, numbered behind those of a plan with the same
+    profiler, which has recorded the rest."""
+    profiler, draft = profilers.PROFILERS[plan.profiler], _Draft()
+    draft.runs = _counter_runs(draft, profiler, request, machine)
+    for purpose, wish in _special(profiler, request).items():
+        if reason := _wish_refusal(profiler, wish, machine):
+            draft.refused.append(f"{purpose}: {reason}")
+        else:
+            draft.runs.append(_Run(profiler, wish))
+    first = len(plan.runs) + 1
+    runs = tuple(
+        _planned(n, run, request.command, folder, machine) for n, run in enumerate(draft.runs, first)
+    )
+    notices = dict.fromkeys((*draft.notices, *(note for run in runs for note in run.command.notices)))
+    return Plan(
+        profiler=plan.profiler,
+        why=plan.why,
+        runs=runs,
+        could_not=tuple(dict.fromkeys((*draft.refused, *draft.dropped))),
+        notices=tuple(notices),
+    )
+
+
 def _why(profiler: Profiler, request: Request, rejected: tuple[Rejected, ...]) -> str:
     if not _records(request):
         return "nothing but the wall time was asked for"

@@ -12,6 +12,11 @@ Sampled = Literal["power", "memory"]  # power: also clocks, temperature and util
 SAMPLED: tuple[Sampled, ...] = ("power", "memory")
 
 
+# Whether counters of the kernels that matter are recorded after a trace: never, where the extra runs are short, or
+# because the user asked for it.
+Depth = Literal["no", "short", "asked"]
+
+
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     """What to read from the GPUs while the application runs. Nothing without `metrics`."""
 
@@ -36,6 +41,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     keep_exit_code: bool = False  # the application's, also where less was recorded than was asked for
     timeout_s: float | None = None
     overhead_runs: int = 0  # unprofiled runs beside the profiled ones
+    deep: Depth = "no"
     sampling: Sampling = Sampling()
     library_trace: bool = False
     environment: dict[str, str] = {}  # set for the application

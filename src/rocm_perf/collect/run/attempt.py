@@ -46,6 +46,7 @@ class Setting:
     only_pass: int  # the one of a plan's runs that is done; 0: all of them
     save: Callable[[Attempt], None]  # called after each run
     first_environment: dict[str, str]  # of the run whose times are shown
+    is_shown: bool = True  # what the application writes
 
 
 def runs_of(plan: Plan, request: Request) -> list[PlannedRun | None]:
@@ -114,11 +115,12 @@ def _launched(
     return launch(
         argv,
         {**user_program.environment(), **added},
-        stdin=setting.input.next_run(),
+        stdin=setting.input.next_run(asks_nobody=not setting.is_shown),
         stdout=STDERR if setting.request.stdout_to_stderr else None,
         timeout_s=setting.request.timeout_s,
         watch_stderr=watched,
         own_signals={SNAPSHOT_SIGNAL: snapshots.take} if snapshots else None,
+        is_shown=setting.is_shown,
     )
 
 

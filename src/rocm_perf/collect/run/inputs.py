@@ -34,6 +34,21 @@ class Feed:
         """Clean up after the application."""
 
 
+class Nothing(Feed):
+    """An input that has ended before it began."""
+
+    def __init__(self) -> None:
+        super().__init__(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+
+    def started(self) -> None:
+        if self.child_stdin is not None:
+            os.close(self.child_stdin)
+            self.child_stdin = None
+
+    def finish(self) -> None:
+        self.started()
+
+
 class Copied(Feed):
     """What comes through our pipe goes to the application as it comes, and into a file for the next run."""
 
@@ -92,9 +107,12 @@ class Input:
         self._waiting = _waiting() if self._kind == "pipe" else (0, False)
         self._runs = 0
 
-    def next_run(self) -> Feed:
-        """The input of the next run, from where it stood before the first."""
+    def next_run(self, *, asks_nobody: bool = False) -> Feed:
+        """The input of the next run, from where it stood before the first. One that asks nobody finds nothing where a
+        user would have to type it again."""
         self._runs += 1
+        if asks_nobody and self._kind == "device" and os.isatty(STDIN):
+            return Nothing()
         if self._kind == "file":
             os.lseek(STDIN, self._start, os.SEEK_SET)
         if self._spool is None:

@@ -21,7 +21,7 @@ from rocm_perf import user_program
 from rocm_perf.collect.run.inputs import Feed
 from rocm_perf.collect.run.processes import members
 from rocm_perf.collect.run.signals import Signals
-from rocm_perf.collect.run.streams import Unwatched, error_stream
+from rocm_perf.collect.run.streams import Unwatched, error_stream, kept_stream
 from rocm_perf.collect.run.terminal import Terminal, background_output, controlling_terminal
 from rocm_perf.errors import ToolAbsentError, UsageError
 
@@ -53,14 +53,15 @@ def launch(  # noqa: PLR0913  a run has this many sides
     cwd: Path | None = None,
     watch_stderr: bool = True,
     own_signals: Mapping[int, Callable[[], None]] | None = None,
+    is_shown: bool = True,
 ) -> Ended:
     """Run a command and wait for it. `environment` is all of it; `stdout` is where its output goes, if not to ours;
-    `own_signals` are not passed on to it, but acted upon."""
+    `own_signals` are not passed on to it, but acted upon. What it writes is seen by nobody unless it `is_shown`."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
     feed = stdin or Feed()
-    errors = error_stream(stdout, watched=watch_stderr)
+    errors = error_stream(stdout, watched=watch_stderr) if is_shown else kept_stream()
     patience = _Patience(timeout_s, grace_s)
     with ExitStack() as stack:
         terminal = stack.enter_context(controlling_terminal())

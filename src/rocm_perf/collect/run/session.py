@@ -18,11 +18,12 @@ from rocm_perf.backends.launch_cost import LaunchCost
 from rocm_perf.backends.machine import Machine
 from rocm_perf.backends.profilers import PROFILERS
 from rocm_perf.collect.libraries import traces
+from rocm_perf.collect.plan.deeper import account, announcement
 from rocm_perf.collect.plan.plan import plans as planned
 from rocm_perf.collect.plan.planned import Plan
 from rocm_perf.collect.request.request import Request
 from rocm_perf.collect.run import attempt as attempts
-from rocm_perf.collect.run import layout
+from rocm_perf.collect.run import depth, layout
 from rocm_perf.collect.run.attempt import Setting
 from rocm_perf.collect.run.inputs import Input
 from rocm_perf.collect.run.layout import Place, RunFolder
@@ -31,7 +32,7 @@ from rocm_perf.collect.run.signals import ending_waits
 from rocm_perf.collect.run.verdict import Attempt
 from rocm_perf.collect.sampling.samplers import sampling
 from rocm_perf.errors import OutputError, RocmPerfError
-from rocm_perf.model.collection import UNPROFILED, CollectionRecord, PassRecord, measured_overhead
+from rocm_perf.model.collection import UNPROFILED, CollectionRecord, DeepRecord, PassRecord, measured_overhead
 from rocm_perf.model.trace import Trace
 from rocm_perf.version import __version__
 
@@ -106,6 +107,7 @@ class _Session:
     tried: list[Attempt] = field(default_factory=list)
     unsaved: OutputError | None = None
     with_hsa: list[Plan] = field(default_factory=list)  # at most one
+    deep: DeepRecord | None = None  # what was recorded after the trace
 
     def run(self, home: RunFolder) -> Recorded:
         """Carry out the plans. A first record is in `home` too, where the recording goes in the end."""
@@ -115,7 +117,9 @@ class _Session:
             home.write_record(replace(base, notices=(where,)))
         self.folder.write_record(base)
         first = self.ways[0]
-        several = not self._only_pass and len(first.runs) + self.request.overhead_runs > 1
+        several = not self._only_pass and (
+            len(first.runs) + self.request.overhead_runs > 1 or self.request.deep == "asked"
+        )
         source = Input(several=several)
         setting = Setting(
             request=self.request,
@@ -132,6 +136,7 @@ class _Session:
         with sampling(self.request.sampling, self.folder.below, self.machine) as sampler:
             try:
                 self._try_all(setting)
+                self._go_deeper(setting, base)
             except KeyboardInterrupt:  # between two runs
                 interrupted = True
             finally:
@@ -222,6 +227,29 @@ class _Session:
         best = self._chosen()
         if best.verdict == "partly":
             attempts.proceed(best, setting)
+
+    def _go_deeper(self, setting: Setting, base: CollectionRecord) -> None:
+        """Record counters of the kernels that matter after a trace, if the user asked for that or it is short."""
+        if self.request.deep == "no" or self._only_pass or not self.tried:
+            return
+        attempt = self.tried[-1]
+        more = depth.behind(attempt, setting)
+        if more.plan is None or more.record is None:
+            depth.stay(attempt, setting, more.refusal)
+            return
+        self.say(announcement(more.record))
+        follow_up = depth.follow_up(attempt, more.plan)
+
+        def save(done: Attempt) -> None:
+            self.deep = depth.measured(more, attempt, done)
+            both = depth.joined(attempt, done, is_asked=self.request.deep == "asked")
+            self._save(self._described(base, both, of=attempt))
+
+        is_shown = self.request.deep == "asked"
+        attempts.proceed(follow_up, dataclasses.replace(setting, is_shown=is_shown, save=save))
+        self.tried[-1] = depth.joined(attempt, follow_up, is_asked=is_shown)
+        if self.deep is not None:
+            self.say(account(self.deep))
 
     def _left(self, attempt: Attempt, waiting: list[Plan]) -> list[Plan]:
         """The plans that are worth a try after one that fell short."""
@@ -333,10 +361,14 @@ class _Session:
         )
 
     def _described(
-        self, base: CollectionRecord, attempt: Attempt, notices: tuple[str, ...] = ()
+        self,
+        base: CollectionRecord,
+        attempt: Attempt,
+        notices: tuple[str, ...] = (),
+        of: Attempt | None = None,
     ) -> CollectionRecord:
-        """The record as it stands now, with this attempt as the one that counts."""
-        others = [each for each in self.tried if each is not attempt]
+        """The record as it stands now, with this attempt as the one that counts; `of`: the one that it goes on with."""
+        others = [each for each in self.tried if each is not (of or attempt)]
         passes = [_superseded(done) for each in others for done in each.passes] + attempt.passes
         fallen = [_fallen(each) for each in others]
         short = [_of_purpose(attempt)] if attempt.reason and attempt.verdict != "application" else []
@@ -354,6 +386,7 @@ class _Session:
             notices=tuple(dict.fromkeys([*attempt.plan.notices, *attempt.notices, *notices])),
             passes=tuple(replace(done, number=number) for number, done in enumerate(passes, 1)),
             overhead=measured_overhead(attempt.passes),
+            deep=self.deep,
             launch_cost_ns=cost.added_ns if cost else None,
             graph_kernel_cost_ns=cost.graph_added_ns if cost else None,
         )

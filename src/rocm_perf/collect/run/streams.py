@@ -128,9 +128,13 @@ class Relayed(Unwatched):
                 raise
             chunk = b""
         self._excerpt.add(chunk)
-        if not chunk or not write_all(STDERR, chunk):
+        if not chunk or not self._hand_on(chunk):
             self._close()
         return bool(chunk)
+
+    def _hand_on(self, chunk: bytes) -> bool:
+        """Write a piece to the real one, and return whether anybody reads it."""
+        return write_all(STDERR, chunk)
 
     def _close(self) -> None:
         if self._source is not None:
@@ -150,6 +154,23 @@ class Relayed(Unwatched):
         with suppress(OSError):
             os.posix_spawnp("cat", ["cat"], os.environ, file_actions=actions, setpgroup=0)
         self._close()
+
+
+class Kept(Relayed):
+    """The application's error output is kept, and shown to nobody; so is its other output, which nobody reads."""
+
+    def __init__(self, source: int, child: int, nowhere: int) -> None:
+        super().__init__(source, child, nowhere)
+        self._nowhere: int | None = nowhere
+
+    def started(self) -> None:
+        super().started()
+        if self._nowhere is not None:
+            os.close(self._nowhere)
+            self._nowhere = None
+
+    def _hand_on(self, chunk: bytes) -> bool:  # noqa: ARG002
+        return True
 
 
 class OnTerminal(Relayed):
@@ -178,6 +199,12 @@ def error_stream(stdout: int | None, *, watched: bool) -> Unwatched:
             return Unwatched(stdout)
     ours, theirs = os.pipe()
     return Relayed(ours, theirs, theirs if _is_stderr(stdout) else stdout)
+
+
+def kept_stream() -> Unwatched:
+    """The streams of an application whose output is not shown."""
+    ours, theirs = os.pipe()
+    return Kept(ours, theirs, os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
 
 
 def write_all(fd: int, data: bytes) -> bool:
