@@ -365,7 +365,7 @@ def _uncoalesced(table: Table) -> Found | None:
     used = _used(table)
     unit = _fullest(table, ("memory", "l2", "lds", "l1"))
     busy = table.busy(unit)
-    if used is None or used > 0.5 or busy < NEVER or busy < 0.9 * _most(table):
+    if used is None or used > 0.5 or busy < NEVER or _load(table, unit) < 0.9 * _most(table):
         return None
     if unit == "lds" and table.share("lds_of_l1") > 0.5:
         return None  # the same unit, busy with shared memory
@@ -524,7 +524,7 @@ def _special(table: Table) -> Found | None:
     else:
         unit, busy = "vector", table.busy("vector")
         taken, converted = table.share("special_instructions"), table.share("conversion_instructions")
-        if busy < FULL or max(taken, converted) < 0.3:
+        if busy < FULL or max(taken, converted) < 0.3 or table.share("f64_instructions") >= 0.02:
             return None
         converts, told = converted > taken, True
         left = {"vector": 1 - max(taken, converted), "issue": 1.0}
@@ -651,14 +651,14 @@ def _roofs(table: Table, explained: set[str]) -> Iterator[Found]:
             _to_roof(table, unit, busy),
             _certain(load),
             _fills(table, unit),
-            (*_use(table, unit), *_reaches(table, unit), *_busiest(table)),
+            (*_use(table, unit), *_reaches(table, unit), *_doubt(table, unit), *_busiest(table)),
             (unit,),
         )
 
 
 def _fills(table: Table, unit: str) -> str:
     title, busy = table.units[unit].title, format_share(table.busy(unit))
-    degree = "full" if _load(table, unit) >= (SURE if table.nvidia else _FULL) else "busy"
+    degree = "full" if _is_full(table, unit) else "busy"
     if unit == "memory":
         return f"{title} is {degree}: it moves {busy} of its peak rate"
     return f"{title} {_is(title)} {degree}: {busy} of the time"
@@ -668,6 +668,12 @@ def _reaches(table: Table, unit: str) -> Iterator[str]:
     most = unit_names()[unit].most_on(table.gfx)
     if most < 1:
         yield f"the most that {table.units[unit].title} was seen to reach is {format_share(most)}"
+
+
+def _doubt(table: Table, unit: str) -> Iterator[str]:
+    doubt = table.units[unit].busy.doubt
+    if unit == "memory" and doubt and not table.nvidia:
+        yield f"its rate is uncertain: {doubt}"
 
 
 def _feeds_memory(table: Table, unit: str) -> bool:
@@ -718,8 +724,12 @@ def _to_roof(table: Table, unit: str, busy: float) -> float:
     """Return what is saved where the unit gives all that it can; more only with less work."""
     if unit in ("lds", "loads", "l1"):  # tiles in registers ask for less of the same
         return _saved(table, {"lds": 0.0, "loads": 0.0, "l1": 0.0})
-    is_full = busy >= SURE if table.nvidia else table.load(unit) >= _FULL
-    return 0.0 if is_full else max(0.0, 1 - busy / _reachable(table, unit))
+    return 0.0 if _is_full(table, unit) else max(0.0, 1 - busy / _reachable(table, unit))
+
+
+def _is_full(table: Table, unit: str) -> bool:
+    """Return whether a unit gives about all that it can."""
+    return _load(table, unit) >= (SURE if unit_names()[unit].most_on(table.gfx) == 1 else _FULL)
 
 
 def _reachable(table: Table, unit: str) -> float:
@@ -783,8 +793,8 @@ def _resources(table: Table) -> Found | None:
     if occupancy is None or occupancy > 0.25 or _most(table) >= FULL or table.share("waves_of_grid", 2.0) < 1:
         return None
     limits = {  # of equal ones the first: what a kernel does not use limits it no more than the slots do
-        "slots": table.value("fits_by_slots"),
         "workgroup": table.value("fits_by_workgroup"),
+        "slots": table.value("fits_by_slots"),
         "registers": table.value("fits_by_registers"),
         "local memory": table.value("fits_by_local_memory"),
     }
@@ -806,9 +816,10 @@ def _resources(table: Table) -> Found | None:
             f"workgroups are small, and a compute unit holds only {known.get('slots', 0):.0f}",
         ),
     }[first]
+    waits = 0.0 if table.nvidia else table.share("wait_share") * (1 - _most(table) / 2)
     return Found(
         cause,
-        max(1 - occupancy - _most(table), 0.1),
+        max(1 - occupancy - _most(table), waits, 0.1),
         max(0.0, 1 - max(_most(table), occupancy * 0.9)),
         "proven" if table.share("wait_memory") + table.share("wait_share") >= 0.4 else "likely",
         f"{format_share(occupancy)} of the places for {_wave(table)}s are taken: {why}",
@@ -826,8 +837,8 @@ def _waits(table: Table, explained: set[str]) -> Iterator[Found]:
     """Yield what waves wait for, and what makes them wait."""
     memory = table.share("wait_memory") + table.share("wait_memory_queue")
     yield from filter(None, (_narrow(table, memory), _fetch(table), _dependent(table)))
-    if not table.nvidia:
-        memory = table.share("wait_share")
+    if not table.nvidia:  # all waits, less those that are counted apart
+        memory = table.share("wait_share") - table.share("wait_barrier") - table.share("wait_instruction")
     if memory >= 0.5 and not ("memory" in explained and _most(table) >= 0.5):
         yield _latency(table, memory)
     local = table.share("wait_local") + table.share("wait_local_queue") + table.share("lds_wait_share")
@@ -857,7 +868,7 @@ def _fullest_unit(table: Table, unit: str) -> Found:
         max(0.0, 1 - busy / (_ACHIEVABLE if table.nvidia else _reachable(table, unit))),
         "likely" if _load(table, unit) >= 0.5 and not waits else "hint",
         f"the fullest unit is {table.units[unit].title}: {of_what} {format_share(busy)} of the time",
-        (*_use(table, unit), *_busiest(table)),
+        (*_use(table, unit), *_doubt(table, unit), *_busiest(table)),
     )
 
 

@@ -40,8 +40,11 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def cause(self) -> Cause | None:
-        """What its table of units shows, with some certainty."""
-        return None if self._is_told_otherwise else self.subject.cause
+        """What its table of units shows, with some certainty; of memory that is well used the roofline says more."""
+        cause = self.subject.cause
+        if cause is not None and cause.id == "memory-bandwidth" and self.room is not None:
+            return None
+        return None if self._is_told_otherwise else cause
 
     @property
     def hint(self) -> Cause | None:
@@ -76,7 +79,7 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def closer(self) -> str:
         """The measurement that says more than the cause's name."""
-        if self.subject.cause is not None:
+        if self.cause is not None:
             return ""
         if self.label == "occupancy":
             return self._what_limits_waves()
