@@ -92,8 +92,10 @@ def test_ncu_counts_the_bytes_that_the_kernel_must_read(name: str) -> None:
 
 def test_ncu_sections_are_kept() -> None:
     trace = rocm_perf.load(DATA / "ncu_basic.csv")
-    cycles = trace.table("counters").filter(pl.col("counter") == "Elapsed Cycles")["value"].to_list()
+    cycles = trace.table("counters").filter(pl.col("counter") == "gpc__cycles_elapsed.max")["value"].to_list()
     assert cycles[0] == 116_108
+    sections = dict(trace.table("counter_info").select("counter", "block").iter_rows())
+    assert sections["gpc__cycles_elapsed.max"] == "GPU Speed Of Light Throughput"
 
 
 def test_samples_of_nvidia_smi() -> None:
