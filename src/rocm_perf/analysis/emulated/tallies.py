@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from rocm_perf.analysis.emulated.dataflow import dependent, products
 from rocm_perf.analysis.emulated.rows import Counted, Row, is_atomic, kind_of, space_of, what_of
 from rocm_perf.arch.codeobject.instructions import Class, meaning
-from rocm_perf.arch.codeobject.work import INDEXED, Kind, amd_kind
-from rocm_perf.model.device_code import Work
+from rocm_perf.arch.codeobject.work import Kind, amd_kind
+from rocm_perf.model.device_code import INDEXED, Work
 from rocm_perf.model.results.count import Tally, TallyName
 
 _LONG_DIVISION = (

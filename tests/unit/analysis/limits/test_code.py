@@ -13,7 +13,8 @@ from rocm_perf.analysis.roofline.devices import devices
 from rocm_perf.arch.codeobject import disassembly
 from rocm_perf.arch.codeobject.disassembly import NoDisassemblerError, find_disassembler
 from rocm_perf.arch.codeobject.survey import CodeSource, Wanted, survey
-from rocm_perf.model.device_code import DeviceCode, KernelCode, tables
+from rocm_perf.collect.run.device_code import joined
+from rocm_perf.model.device_code import DeviceCode, InstructionCount, KernelCode
 from rocm_perf.model.results.limits import Cause
 from rocm_perf.model.trace import Trace
 from tests.compile_amd import ARCHS, Compiler
@@ -44,9 +45,8 @@ def recording(kernels: Sequence[str], gfx: str | None, code: DeviceCode) -> Trac
         }
         for number, kernel in enumerate(kernels)
     ]
-    agents: list[Row] = [{"agent_id": 0, "kind": "GPU", "gfx": gfx}] if gfx else []
-    rows = {name: frame.to_dicts() for name, frame in tables(code).items() if frame.height}
-    return trace(dispatches=dispatches, **({"agents": agents} if agents else {}), **rows)
+    agents: list[Row] = [{"agent_id": 0, "kind": "GPU", "gfx": gfx}]
+    return joined(trace(dispatches=dispatches, **({"agents": agents} if gfx else {})), code)  # type: ignore[arg-type]
 
 
 def found_in(recorded: Trace) -> dict[str, CodeEvidence]:
@@ -140,8 +140,6 @@ def mix(*rows: tuple[str, str, int | None, int, int]) -> tuple[dict[str, object]
 def causes_with(
     *rows: tuple[str, str, int | None, int, int], kernel: str = "k", **facts: object
 ) -> list[Cause]:
-    from rocm_perf.model.device_code import InstructionCount
-
     listed = tuple(InstructionCount(**row) for row in mix(*rows))  # type: ignore[arg-type]
     code = a_kernel(mix=listed, symbol=kernel, name=kernel, **facts)
     return causes_of(recording([kernel], str(facts.get("arch", "gfx942")), code))[kernel]

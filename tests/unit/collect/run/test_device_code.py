@@ -104,7 +104,7 @@ def ran(*kernels: str, gfx: str = "gfx90a", **tables: object) -> Trace:
 
 
 def symbols(recording: Trace) -> list[str]:
-    return recording.table("code")["symbol"].sort().to_list()
+    return sorted(recording.table("code")["symbol"])
 
 
 @pytest.mark.usefixtures("no_caches")
