@@ -40,3 +40,24 @@ def test_types_by_the_names_of_torch_itself() -> None:
     assert tensor == Argument("tensor", ((4,),), (), "bfloat16", 2)
     assert (integers.dtype, integers.element_bytes) == ("int64", 8)
     assert number == Argument("value", text="3")
+
+
+def test_scalars_behind_the_shapes_that_were_written_are_read() -> None:
+    """Some writers list shapes and types of the tensors alone, and the scalars of all arguments."""
+    decoded = arguments(
+        "[[1, 3, 8, 8], [4, 3, 3, 3]]", '["Float", "Float"]', None, '["", "", "", "(2,2)", "1"]'
+    )
+
+    assert decoded is not None
+    assert [argument.kind for argument in decoded] == ["tensor", "tensor", "none", "value", "value"]
+    assert decoded[3].text == "(2,2)"
+
+
+def test_a_step_of_one_along_every_axis_is_no_stride() -> None:
+    """A row with a window slid over it has two axes of step 1; a tensor of images has one."""
+    placeholder, window = (
+        arguments("[[64, 3, 1, 1], [5, 4]]", '["Float", "Float"]', "[[1, 1, 1, 1], [1, 1]]") or ()
+    )
+
+    assert placeholder.strides == ()
+    assert window.strides == ((1, 1),)

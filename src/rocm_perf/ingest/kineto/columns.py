@@ -131,6 +131,7 @@ class Columns:
             self._append(group, spans)
             if group == "runtime":
                 self._append("launch", [e for e in spans if e.args.kernel is not None])
+                self._append("launch_lds", [e for e in spans if e.args.shared_memory])
 
     def _add_operators_of_2021(self, events: list[Event]) -> None:
         """Add operators and the user's ranges, steps among them, which had no category of their own then."""

@@ -31,6 +31,16 @@ def dispatches(
     return owners.of_gpu(numbered), swapped
 
 
+def with_lds_of_calls(kernels: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """The kernels with the LDS that their launching calls ask for, where their own events have none."""
+    if not kernels.height or not calls.height or not kernels["lds_bytes"].null_count():
+        return kernels
+    asked = calls.select("correlation_id", "lds_bytes").drop_nulls().unique("correlation_id", keep="none")
+    joined = kernels.join(asked, on="correlation_id", how="left", suffix="_of_call", maintain_order="left")
+    filled = joined.with_columns(pl.coalesce("lds_bytes", "lds_bytes_of_call").alias("lds_bytes"))
+    return filled.drop("lds_bytes_of_call")
+
+
 def _is_swapped(kernels: pl.DataFrame) -> bool:
     """Whether a `block` is too large: no workgroup has more than 1024 work-items."""
     block = pl.col("workgroup_x") * pl.col("workgroup_y") * pl.col("workgroup_z")

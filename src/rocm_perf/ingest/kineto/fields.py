@@ -107,6 +107,7 @@ _LAUNCH = {
     **_sizes("workgroup", "block"),
     "lds_bytes": _arg("shared_memory"),
 }
+_LAUNCH_LDS = {**_TIMES, **_CORRELATION, "lds_bytes": _arg("shared_memory")}
 _OPERATOR = {
     **_NAME,
     **_TIMES,
@@ -145,6 +146,7 @@ GROUPS = {
     "copy": _COPY,
     "runtime": _RUNTIME,
     "launch": _LAUNCH,
+    "launch_lds": _LAUNCH_LDS,
     "operator": _OPERATOR,
     "python": _PYTHON,
     "range": _ANNOTATION,

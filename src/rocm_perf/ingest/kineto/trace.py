@@ -21,7 +21,7 @@ from rocm_perf.ingest.kineto.captured import captured
 from rocm_perf.ingest.kineto.collectives import collective_calls, collectives
 from rocm_perf.ingest.kineto.columns import Columns, timed
 from rocm_perf.ingest.kineto.compiled import with_compiled
-from rocm_perf.ingest.kineto.dispatches import dispatches, launched_in_work_items, sized
+from rocm_perf.ingest.kineto.dispatches import dispatches, launched_in_work_items, sized, with_lds_of_calls
 from rocm_perf.ingest.kineto.fields import CATEGORIES
 from rocm_perf.ingest.kineto.header import Header, around
 from rocm_perf.ingest.kineto.links import links
@@ -166,6 +166,7 @@ def _tables(columns: Columns, header: Header) -> tuple[dict[str, pl.DataFrame], 
     api_calls = _api_calls(calls)
     notices: list[str] = []
     in_work_items = launched_in_work_items(calls)
+    kernels = with_lds_of_calls(kernels, columns.frame("launch_lds"))
     kernel_rows, swapped = dispatches(kernels, in_work_items, columns, owners, header)
     if swapped:
         notices.append("this backend writes the workgroup as `grid` and the work-items as `block`: corrected")

@@ -59,4 +59,6 @@ def _facts(group: str, event: Event) -> Iterable[object]:
     if group == "runtime":
         launches = "GraphLaunch" in event.name or "ModuleLaunchKernel" in event.name
         return ("process", event.pid), *([("launch", event.args.correlation)] if launches else [])
+    if group == "launch_lds":
+        return (("LDS", event.args.correlation),)
     return ()

@@ -6,7 +6,10 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf.analysis.basis.launched import CALL_KEY, with_calls
+from rocm_perf.analysis.basis.launched import CALL_KEY, launched_work, with_calls
+from rocm_perf.analysis.basis.whole import part_of
+from rocm_perf.model.trace import Trace
+from tests.unit.analysis.traces import call, kernel, trace
 
 _KEYS = {"node": pl.Int32, "pid": pl.Int64, "correlation_id": pl.Int64}
 Key = tuple[int, int | None, int | None]
@@ -38,6 +41,17 @@ def test_a_large_id_is_not_that_of_the_next_process_nor_a_large_process_that_of_
 
 def test_an_unknown_id_has_no_call_but_an_unknown_process_may() -> None:
     assert _pairs([(0, 7, None), (0, None, 5)], [(0, 7, None), (0, None, 5)]) == [(0, None), (1, 1)]
+
+
+def test_a_host_that_runs_ahead_launched_the_work_of_a_part_before_it_began() -> None:
+    calls = [call("hipModuleLaunchKernel", 10, 20, 1), call("hipModuleLaunchKernel", 30, 40, 2)]
+    whole = trace(
+        api_calls=calls,
+        dispatches=[kernel("a", 100, 200, correlation_id=1), kernel("a", 300, 400, correlation_id=2)],
+    )
+    part = part_of(whole, Trace({"dispatches": whole.table("dispatches").slice(1)}), 250)
+
+    assert launched_work(part).select("start_ns", "launch_start").rows() == [(300, 30)]
 
 
 _ids = st.tuples(

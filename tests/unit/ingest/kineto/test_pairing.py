@@ -47,3 +47,18 @@ def test_an_id_that_means_something_else_pairs_nothing(tmp_path: Path, events: t
     (correlation, op), *_ = ids(tmp_path, *events)
     assert correlation is None
     assert op is not None
+
+
+def test_lds_comes_from_the_launching_call_where_the_kernel_has_none(tmp_path: Path) -> None:
+    """As rocprofiler-sdk has it recorded in torch traces: kernels bear no sizes, launching calls do."""
+    events = (
+        span("cuda_runtime", "hipModuleLaunchKernel", "100", "4", correlation=5, **{"shared memory": 32768}),
+        span("kernel", "attn_fwd", "130", "7", device=2, stream=0, correlation=5),
+        span("cuda_runtime", "hipLaunchKernel", "110", "4", correlation=6, **{"shared memory": 0}),
+        span("kernel", "add", "140", "7", device=2, stream=0, correlation=6),
+    )
+
+    assert read(tmp_path, trace(*events)).tables["dispatches"].select("kernel", "lds_bytes").rows() == [
+        ("attn_fwd", 32768),
+        ("add", None),
+    ]
