@@ -73,15 +73,23 @@ extern "C" __global__ WORKGROUP(64) void true_doubles(double* x, int n) {
 extern "C" __global__ WORKGROUP(256) void quarters(float* x, int n) {
   unsigned i = group() * 256 + thread();
   float v = x[i];
-  if (thread() % 4 == 0)
-    for (int k = 0; k < n; ++k) v = v * 0.5f + 0.25f;
+  if (thread() % 4 == 0) {
+    for (int k = 0; k < n; ++k) {
+#pragma unroll
+      for (int step = 0; step < 8; ++step) v = v * 0.5f + 0.25f;
+    }
+  }
   x[i] = v;
 }
 extern "C" __global__ WORKGROUP(256) void whole_waves(float* x, int n) {
   unsigned i = group() * 256 + thread();
   float v = x[i];
-  if (thread() / 64 == 0)
-    for (int k = 0; k < n; ++k) v = v * 0.5f + 0.25f;
+  if (thread() / 64 == 0) {
+    for (int k = 0; k < n; ++k) {
+#pragma unroll
+      for (int step = 0; step < 8; ++step) v = v * 0.5f + 0.25f;
+    }
+  }
   x[i] = v;
 }
 

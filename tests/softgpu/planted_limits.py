@@ -7,12 +7,22 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from rocm_perf.model.results.count import Counting
 from tests.amd_snapshots import Array, Launched, values
 
 ITEMS = 64 * 2432  # enough waves for every SIMD of the largest GPU; a few workgroups are executed
 EXECUTED = 8
 STEPS = 256  # of each loop
 HELD = 64  # values that a work-item keeps
+
+
+FEW_ITEMS = 512  # a wave for each SIMD at most
+KERNELS = (
+    "conflicting", "conflict_free", "of_structures", "of_arrays", "copy_bytes", "copy_halves", "copy_wide", "doubles",
+    "floats", "true_doubles", "quarters", "whole_waves", "special", "polynomial", "divided", "shifted", "barriers",
+    "no_barriers", "histogram", "counted_first", "each_atomic", "one_atomic", "in_scratch", "in_lds", "spilling",
+    "holding", "one_chain", "eight_chains", "plain_product",
+)  # fmt: skip
 
 
 def launched(kernel: str, items: int = ITEMS) -> Launched:
@@ -60,3 +70,12 @@ def _arrays(kernel: str, items: int) -> tuple[Array, ...]:
     if kernel == "plain_product":
         return np.zeros(16 * STEPS, np.float16), np.zeros(16 * STEPS, np.float16), np.zeros(256, np.float32)
     return (floats, none) if kernel in ("conflicting", "conflict_free", "of_arrays") else (floats,)
+
+
+def per_workgroup(result: Counting) -> dict[str, float]:
+    """Return the tallies of a launch for each workgroup; spilled registers are those of the code."""
+    groups = result.executed.of_workgroups
+    return {
+        one.name: one.amount if one.name == "spilled registers" else one.amount / groups
+        for one in result.tallies
+    }

@@ -12,14 +12,14 @@ import pytest
 
 from rocm_perf.model.results.count import Counting, TallyName
 from tests.amd_snapshots import Launched
+from tests.planted_tallies import WRITE_AGAIN, planted_tallies
 from tests.softgpu.counted import Shop, ids, tally
-from tests.softgpu.planted_limits import EXECUTED, HELD, STEPS, launched
+from tests.softgpu.planted_limits import EXECUTED, FEW_ITEMS, HELD, STEPS, launched, per_workgroup
 
 pytestmark = pytest.mark.softgpu
 
 CHIPS = ("gfx942", "gfx1100", "gfx1151")
 WAVE = {"gfx90a": 64, "gfx942": 64, "gfx1100": 32, "gfx1151": 32}
-FEW_ITEMS = 512  # a wave for each SIMD at most
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,8 @@ def test_a_planted_limit_is_named_and_its_repair_is_not(shop: Shop, planted: Pla
     assert finding.remedy
     repaired = _count(shop, planted.repaired, gfx, planted.items)
     assert planted.cause not in ids(repaired)
+    for kernel, result in ((planted.kernel, limited), (planted.repaired, repaired)):
+        assert per_workgroup(result) == pytest.approx(planted_tallies()[gfx][kernel]), WRITE_AGAIN
 
 
 @pytest.mark.parametrize("gfx", CHIPS)

@@ -31,7 +31,7 @@ def counts(gfx: str = "gfx942", workgroups: int = 4096, **amounts: float) -> Cou
     waves = 4 * workgroups
     names: dict[str, float] = {
         "waves": waves, "work-items": 64 * waves,
-        "vector lanes": 64 * amounts.get("vector", 0), **{name.replace("_", " "): amount for name, amount in amounts.items()},
+        "vector lanes": 64 * amounts.get("vector", 0), **{name.replace("_", " "): of for name, of in amounts.items()},
     }  # fmt: skip
     tallies = tuple(
         msgspec.convert({"name": name, "amount": amount}, Tally) for name, amount in names.items()
@@ -67,7 +67,12 @@ def test_a_saved_count_beside_a_recording_fills_the_table_of_units(tmp_path: Pat
     assert lds.busy.value == pytest.approx(LDS_NS / time_ns)
     assert lds.useful is not None
     assert lds.useful.value == pytest.approx(1 / 32)
-    assert {one.source for one in (*units, *readings, *found)} == {"emulation"}
+    sources = {
+        *(one.source for one in units),
+        *(one.source for one in readings),
+        *(one.source for one in found),
+    }
+    assert sources == {"emulation"}
     assert {one.name: one.value.value for one in readings}["conflict_share"] == pytest.approx(31 / 32)
     assert (found[0].id, found[0].certainty) == ("bank-conflicts", "likely")
     assert found[0].share == pytest.approx(LDS_NS / time_ns * 31 / 32)
@@ -114,8 +119,8 @@ def test_every_tally_that_a_kernel_has_is_kept_in_the_answer() -> None:
         (counts(vector=3e6, integer=2e6), "integer-arithmetic"),
         (counts(instructions=1e7, barriers=1e6, waits=1e6), "barriers"),
         (counts(instructions=1e9, barriers=1e6, waits=1e6), None),  # a thousand instructions apart
-        (counts(vector=3e6, **{"vector lanes": 64 * 1e6}), "divergence"),
-        (counts(instructions=4e6, loads=1e6, atomics=1e6, atomic_lanes=6.4e7, contended_lanes=6e7), "contended-atomics"),
+        (counts(vector=3e6, vector_lanes=64e6), "divergence"),
+        (counts(instructions=4e6, atomics=1e6, atomic_lanes=6.4e7, contended_lanes=6e7), "contended-atomics"),
         (counts(instructions=4e6, loads=1e6, atomics=1e6, atomic_lanes=6.4e7), "many-atomics"),
         (counts(instructions=4e8, loads=1e6, atomics=1e6, atomic_lanes=6.4e7), None),
     ],
