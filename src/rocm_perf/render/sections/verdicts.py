@@ -32,6 +32,7 @@ from rocm_perf.render.sections.section import (
 from rocm_perf.units import format_count, format_number, format_ratio, format_share
 
 _AMOUNTS = ("B", "FLOP", "OP", "cycles", "instructions", "waves")  # of a kernel: sums over its dispatches
+_MANY_COUNTERS = 100  # more of which no metric is made are not listed
 NO_FINDINGS = (
     "no change to launches, waits or copies would gain anything worth mentioning: look at the kernels"
 )
@@ -174,7 +175,8 @@ def tables_section(document: Document, top: int) -> Section:
 
 
 def _measured(excerpt: Excerpt, document: Document) -> list[Excerpt]:
-    """In place of counters, what they say of the kernel that took longest, and those of which no metric is made."""
+    """In place of counters, what they say of the kernel that took longest, and those of which no metric is made, unless
+    they are the many that Nsight Compute derives from few."""
     rows = document.metrics.rows
     if excerpt.table != "counters" or not rows:
         return [excerpt]
@@ -190,7 +192,7 @@ def _measured(excerpt: Excerpt, document: Document) -> list[Excerpt]:
     )
     others = tuple(row for row in excerpt.rows if row[0] not in document.metrics.counters)
     raw = replace(excerpt, title="Counters of which no metric is made, per dispatch", rows=others)
-    return [metrics, raw] if others else [metrics]
+    return [metrics, raw] if 0 < len(others) <= _MANY_COUNTERS else [metrics]
 
 
 def _measure(row: KernelMetric) -> str:
