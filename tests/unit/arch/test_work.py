@@ -31,6 +31,7 @@ from tests.compile_amd import ARCHS, Compiler
         ("v_exp_f32_e32 v0, v1", Kind("special", "f32")),
         ("v_rcp_f32_e32 v0, v1", Kind("special", "f32")),
         ("v_rcp_iflag_f32_e32 v0, v1", Kind("integer division")),
+        ("v_mul_f32_e32 v5, 0x5f7ffffc, v5", Kind("integer division")),  # of 64 bits
         ("v_div_fixup_f32 v0, v1, v2, v3", Kind("division", "f32")),
         ("v_mul_hi_u32 v0, v1, v2", Kind("integer", "high half")),
         ("v_lshlrev_b64 v[0:1], 2, v[0:1]", Kind("integer")),

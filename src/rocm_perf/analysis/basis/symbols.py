@@ -10,7 +10,7 @@ from rocm_perf.analysis.basis.names import LONGEST, normalised, short_name
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SPACES = re.compile(r"\s+")
-_MOST_WORDS = 200
+_MOST_WORDS = 512
 # Template arguments as Nsight Compute and CUPTI write them: `(bool)1`, `(int)-3`; and as demanglers do: `true`, `3ul`.
 _BOOLEANS = {"(bool)1": "true", "(bool)0": "false"}
 _BOOLEAN = re.compile(r"\(bool\)[01]\b")

@@ -51,7 +51,6 @@ _BARRIER = 40.0  # an estimate: what a wave waits for the others of a balanced w
 _ATOMIC = 32.0
 _BESIDE = 0.3  # scalar instructions and branches of AMD, which issue beside vector ones
 _DIVISION = 30.0  # a division of 32-bit integers, all its instructions (20 to 25 are seen, some of them slow)
-_HIGHS = 2.0  # high halves of products in each of them
 _PREPARED_DIVISION = 9.0  # one by a number that does not change: a product, a shift, corrections
 _FEW_PRODUCTS = 8  # multiply-adds in a loop
 _MUCH = 0.3  # of the issue slots: what takes less limits nothing
@@ -517,11 +516,13 @@ def _integer_division(of: CodeEvidence, kernel: str) -> Cause | None:
     slot /= _slots({"work": "integer division", "dtype": ""}, of.arch, None)
     divisions = sum(one.weight for one in rows)
     # Divisions by one number in a loop: its reciprocal is made before, and each takes the high half of a product.
-    highs = of.rows("integer", dtype=HIGH)
-    prepared = max(0.0, sum(one.weight for one in highs if one.depth) - _HIGHS * divisions)
+    highs = (
+        [] if any(one.depth for one in rows) else [one for one in of.rows("integer", dtype=HIGH) if one.depth]
+    )
+    prepared = sum(one.weight for one in highs)
     slots = min((divisions * _DIVISION + prepared * _PREPARED_DIVISION) * slot, _MOST_SHARE)
     share, certainty = _arithmetic(of, slots, rows)
-    everywhere = [*rows, *(highs if prepared else ())]
+    everywhere = [*rows, *highs]
     if slots < _MUCH:
         return None
     return _cause(

@@ -27,6 +27,7 @@ from rocm_perf.units import format_count
 
 _MOST_KEPT_BYTES = 1 << 30  # of images that have a kernel which is looked for
 _MOST_CODE_BYTES = 4 << 20  # of one kernel; larger ones are listed without their instructions
+_AT_ONCE = 32  # kernels that the disassembler is asked for; what takes too long costs no others
 _MOST_NOTICES = 20
 _MOST_UNDECODED = 0.01  # of the instructions
 
@@ -159,12 +160,13 @@ def _with_instructions(state: _Survey) -> list[KernelCode]:
     for found, variants in state.chosen():
         by_image.setdefault(id(found.image), []).append((found, variants))
     kernels = []
-    for members in by_image.values():
-        listings, why = _listings([found for found, _ in members], state.left_s)
-        for found, variants in members:
-            base = _described(found, variants, state.demangle)
-            body = listings.get(found.kernel.name, ())
-            kernels.append(_read_one(base, found, body, why))
+    for of_image in by_image.values():
+        for start in range(0, len(of_image), _AT_ONCE):
+            members = of_image[start : start + _AT_ONCE]
+            listings, why = _listings([found for found, _ in members], state.left_s)
+            for found, variants in members:
+                base = _described(found, variants, state.demangle)
+                kernels.append(_read_one(base, found, listings.get(found.kernel.name, ()), why))
     return kernels
 
 

@@ -105,6 +105,9 @@ _MOVES = re.compile(
     r"|permlane\w*|mov_fed|pk_mov)(_|$)"
 )
 _AMD_CONVERSION = re.compile(r"v_(pk_)?cvt_(pk_|scale\w*_)?")
+_LONG_DIVISION = (
+    "0x5f7ffffc"  # 2^64, less a little: with it LLVM scales the reciprocal of a divisor of 64 bits
+)
 _SHUFFLES = re.compile(r"ds_(bpermute|permute|swizzle)")
 _SWAPS = re.compile(r"_(cmpswap|cmpst|cmpstore)")
 _LDS_LOAD, _LDS_STORE = re.compile(r"ds_(read|load)"), re.compile(r"ds_(write|store)")
@@ -114,6 +117,8 @@ _AMD_DOT = re.compile(r"v_dot\d")
 def amd_kind(text: str, scratch_bytes: int = 0) -> Kind:
     """What an AMD instruction does: `v_cvt_f64_f32_e32 v[2:3], v0` -> conversion, f64."""
     mnemonic, _, operands = text.partition(" ")
+    if _LONG_DIVISION in text:
+        return Kind("integer division")
     if scratch_bytes and is_of_stack(text):
         return _scratch(mnemonic, "offen" in operands.split())
     if mnemonic.startswith("scratch_"):

@@ -27,7 +27,7 @@ from rocm_perf.text import encode_json
 
 LIMIT_S = 10.0  # after a run
 ASKED_LIMIT_S = 120.0  # where the user names the files
-_MOST_KERNELS = 64  # those with most time; the others hardly matter
+_MOST_KERNELS = 256  # those with most time; the others hardly matter
 _MOST_FILES = 256
 _MOST_CACHED = 100_000  # files of a cache that are looked at
 _MOST_WORDS = 16  # of a command that may be files

@@ -172,6 +172,15 @@ def test_a_loop_counts_ten_times() -> None:
     assert outside == []
 
 
+def test_divisions_by_one_number_are_products_in_the_loop() -> None:
+    before, inside = ("integer division", "", None, 0, 1), ("integer", "high half", None, 1, 4)
+    (cause,) = causes_with(before, inside, ("integer", "", None, 1, 20))
+    assert (cause.id, "by a number that does not change" in cause.evidence[0]) == ("integer-division", True)
+    assert causes_with(inside, ("integer", "", None, 1, 20)) == []  # as random numbers are made
+    (long,) = causes_with(("integer division", "", None, 1, 1), inside, ("integer", "", None, 1, 20))
+    assert "does not change" not in long.evidence[0]  # parts of a division of 64 bits
+
+
 def test_spills_outside_of_loops_are_a_hint() -> None:
     scratch = (("scratch load", "", 4, 0, 30), ("scratch store", "", 4, 0, 30), ("integer", "", None, 0, 30))
     (cause,) = causes_with(*scratch, vgpr_spills=40, scratch_bytes=160)
