@@ -62,7 +62,7 @@ def causes(table: Table) -> list[Found]:
     explained = {unit for found in wasted for unit in found.explains}
     useful = [*_roofs(table, explained)]
     sparse = [found for rule in _PARALLELISM if (found := rule(table)) is not None]
-    waiting = [] if _most(table) >= FULL else [*_waits(table, explained)]
+    waiting = [] if table.most >= FULL else [*_waits(table, explained)]
     found = [*wasted, *useful, *sparse, *waiting]
     if (short := _short(table)) is not None:
         found = [short, *(replace(_of_rest(one, 1 - short.share), certainty="hint") for one in found)]
@@ -90,18 +90,6 @@ def _certain(busy: float) -> Certainty:
 
 def _fullest(table: Table, among: tuple[str, ...]) -> str:
     return max(among, key=table.busy)
-
-
-def _most(table: Table) -> float:
-    """Return how near the fullest unit is to the most that it reaches."""
-    return max((_load(table, unit) for unit in table.units), default=0.0)
-
-
-def _load(table: Table, unit: str) -> float:
-    """Return how near a unit is to the most that it reaches. The peak of AMD's L1 is computed, and kernels that something
-    else limits came to 62 % of it: only what is well above that counts."""
-    load = table.load(unit)
-    return min(load, NEVER) if unit == "l1" and not table.nvidia and load < SURE else load
 
 
 def _saved(table: Table, relieved: Mapping[str, float], beyond: float = 0.0) -> float:
@@ -194,11 +182,11 @@ def _local(table: Table) -> str:
 
 def _host_memory(table: Table) -> Found | None:
     host = table.share("host_accesses")
-    if host < 0.1 or _most(table) >= FULL:
+    if host < 0.1 or table.most >= FULL:
         return None
     return Found(
         "host-memory",
-        1 - _most(table),
+        1 - table.most,
         _saved(table, {}),
         "proven",
         f"{format_share(host)} of what it asks L2 for lies in the host's memory",
@@ -213,7 +201,7 @@ def _contended_atomics(table: Table) -> Found | None:
     hottest, mean = table.share("hottest_atomics"), table.busy("atomics")
     if hottest < 0.25 or hottest < 8 * mean:
         return None
-    share = max(hottest, 1 - _most_but(table, ("atomics", "l2")) if _most(table) < FULL else hottest)
+    share = max(hottest, 1 - _most_but(table, ("atomics", "l2")) if table.most < FULL else hottest)
     return Found(
         "contended-atomics",
         share,
@@ -299,14 +287,14 @@ def _scratch(table: Table) -> Found | None:
     pass L1."""
     scratch, sent = table.share("scratch_bytes"), table.value("l2_writes_per_wave")
     waits = table.share("wait_share")
-    if scratch < 64 or sent is None or max(_most(table), waits) < 0.5:
+    if scratch < 64 or sent is None or max(table.most, waits) < 0.5:
         return None
     written = sent / _wave_size(table)
     if written < 0.5 * scratch:
         return None
     return Found(
         "scratch",
-        max(waits, _most(table)),
+        max(waits, table.most),
         max(0.0, 1 - _most_but(table, _MOVING)),
         "likely",
         f"each work-item has {format_bytes(scratch)} of private memory (scratch), and writes {format_bytes(written)}",
@@ -365,7 +353,7 @@ def _uncoalesced(table: Table) -> Found | None:
     used = _used(table)
     unit = _fullest(table, ("memory", "l2", "lds", "l1"))
     busy = table.busy(unit)
-    if used is None or used > 0.5 or busy < NEVER or _load(table, unit) < 0.9 * _most(table):
+    if used is None or used > 0.5 or busy < NEVER or table.load(unit) < 0.9 * table.most:
         return None
     if unit == "lds" and table.share("lds_of_l1") > 0.5:
         return None  # the same unit, busy with shared memory
@@ -639,7 +627,7 @@ _WASTE: tuple[Callable[[Table], Found | None], ...] = (
 def _roofs(table: Table, explained: set[str]) -> Iterator[Found]:
     """Yield the units that are full of useful work: nothing is wasted in them."""
     for unit in table.units:
-        busy, load = table.busy(unit), _load(table, unit)
+        busy, load = table.busy(unit), table.load(unit)
         if unit in explained or load < (SURE if _is_short(table) else FULL):
             continue
         if (unit in _SHADOWS and _has_pipe(table, busy)) or _feeds_memory(table, unit):
@@ -729,7 +717,7 @@ def _to_roof(table: Table, unit: str, busy: float) -> float:
 
 def _is_full(table: Table, unit: str) -> bool:
     """Return whether a unit gives about all that it can."""
-    return _load(table, unit) >= (SURE if unit_names()[unit].most_on(table.gfx) == 1 else _FULL)
+    return table.load(unit) >= (SURE if unit_names()[unit].most_on(table.gfx) == 1 else _FULL)
 
 
 def _reachable(table: Table, unit: str) -> float:
@@ -772,7 +760,7 @@ def _unfilled(table: Table) -> Found | None:
     left = filled * max(occupancy, 0.02) if small else filled
     saves = max(
         0.0,
-        1 - max(_most(table) if small else _most(table) / max(filled, 0.01) * filled, left if small else 0.0),
+        1 - max(table.most if small else table.most / max(filled, 0.01) * filled, left if small else 0.0),
     )
     waves_say = (
         (f"the grid has {waves:.2g} times the workgroups that fit at once",) if waves is not None else ()
@@ -790,7 +778,7 @@ def _unfilled(table: Table) -> Found | None:
 def _resources(table: Table) -> Found | None:
     """Find what keeps waves few where the grid has enough of them."""
     occupancy = table.value("achieved_occupancy")
-    if occupancy is None or occupancy > 0.25 or _most(table) >= FULL or table.share("waves_of_grid", 2.0) < 1:
+    if occupancy is None or occupancy > 0.25 or table.most >= FULL or table.share("waves_of_grid", 2.0) < 1:
         return None
     limits = {  # of equal ones the first: what a kernel does not use limits it no more than the slots do
         "workgroup": table.value("fits_by_workgroup"),
@@ -816,11 +804,11 @@ def _resources(table: Table) -> Found | None:
             f"workgroups are small, and a compute unit holds only {known.get('slots', 0):.0f}",
         ),
     }[first]
-    waits = 0.0 if table.nvidia else table.share("wait_share") * (1 - _most(table) / 2)
+    waits = 0.0 if table.nvidia else table.share("wait_share") * (1 - table.most / 2)
     return Found(
         cause,
-        max(1 - occupancy - _most(table), waits, 0.1),
-        max(0.0, 1 - max(_most(table), occupancy * 0.9)),
+        max(1 - occupancy - table.most, waits, 0.1),
+        max(0.0, 1 - max(table.most, occupancy * 0.9)),
         "proven" if table.share("wait_memory") + table.share("wait_share") >= 0.4 else "likely",
         f"{format_share(occupancy)} of the places for {_wave(table)}s are taken: {why}",
         (*_waited(table, "wait_memory", "wait_share"), *_busiest(table)),
@@ -839,19 +827,19 @@ def _waits(table: Table, explained: set[str]) -> Iterator[Found]:
     yield from filter(None, (_narrow(table, memory), _fetch(table), _dependent(table)))
     if not table.nvidia:  # all waits, less those that are counted apart
         memory = table.share("wait_share") - table.share("wait_barrier") - table.share("wait_instruction")
-    if memory >= 0.5 and not ("memory" in explained and _most(table) >= 0.5):
+    if memory >= 0.5 and not ("memory" in explained and table.most >= 0.5):
         yield _latency(table, memory)
     local = table.share("wait_local") + table.share("wait_local_queue") + table.share("lds_wait_share")
     if local >= 0.4 and "atomics" not in explained:
         yield Found(
             "local-latency",
             local,
-            max(0.0, 1 - _most(table)),
+            max(0.0, 1 - table.most),
             "likely",
             f"its {_wave(table)}s wait {format_share(local)} of their time for {_local(table)} or special functions",
             _busiest(table),
         )
-    unit = max(table.units, key=lambda unit: _load(table, unit), default="")
+    unit = max(table.units, key=table.load, default="")
     if _feeds_memory(table, unit) and table.busy("memory") >= NEVER:
         unit = "memory"
     if unit and unit not in explained and table.busy(unit) >= NEVER and not _is_short(table):
@@ -866,7 +854,7 @@ def _fullest_unit(table: Table, unit: str) -> Found:
         _roof_of(table, unit),
         busy,
         max(0.0, 1 - busy / (_ACHIEVABLE if table.nvidia else _reachable(table, unit))),
-        "likely" if _load(table, unit) >= 0.5 and not waits else "hint",
+        "likely" if table.load(unit) >= 0.5 and not waits else "hint",
         f"the fullest unit is {table.units[unit].title}: {of_what} {format_share(busy)} of the time",
         (*_use(table, unit), *_doubt(table, unit), *_busiest(table)),
     )
@@ -885,7 +873,7 @@ def _narrow(table: Table, memory: float) -> Found | None:
     per_instruction = dict.fromkeys((*_ARITHMETIC, "address", "loads", "l1"), 0.2)
     return Found(
         "narrow-accesses",
-        max(memory, 1 - _most(table)),
+        max(memory, 1 - table.most),
         _saved(table, {**per_instruction, "lds": 0.3, "l2": 0.5}),
         "likely" if narrow is None or narrow < 0.8 else "proven",
         how,
@@ -914,7 +902,7 @@ def _dependent(table: Table) -> Found | None:
     return Found(
         "dependent-arithmetic",
         result,
-        max(0.0, 1 - max(_most(table), 0.05)),
+        max(0.0, 1 - max(table.most, 0.05)),
         "proven" if result >= FULL else "likely",
         f"its {_wave(table)}s wait {format_share(result)} of their time for the result of the instruction before",
         _busiest(table),
@@ -927,8 +915,8 @@ def _latency(table: Table, waits: float) -> Found:
     what = "for memory" if table.nvidia else "for something, most often memory"
     return Found(
         "memory-latency",
-        waits * (1 - _most(table) / (1 if table.nvidia else 2)),
-        max(0.0, 1 - max(_most(table), 0.02)) if knows else None,
+        waits * (1 - table.most / (1 if table.nvidia else 2)),
+        max(0.0, 1 - max(table.most, 0.02)) if knows else None,
         "likely" if knows else "hint",
         f"its {_wave(table)}s wait {format_share(waits)} of their time {what}"
         + (", and no unit is full" if knows else ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any, Literal
 
@@ -108,9 +109,10 @@ _TITLES = {
 # Shares of the time that the GPU was active, which includes starting and ending a short dispatch.
 _OF_ACTIVE_TIME = ("filled", "achieved_occupancy", "registers_keep_out", "lds_keeps_out")
 _FIRST = 5  # times as long as the others: a first dispatch that did something else than they
-_BEYOND = (
-    1.05  # cycles for each cycle of the dispatch at its highest clock: what is above is starting and ending
-)
+# Cycles for each cycle of the dispatch at its highest clock: what is above is starting and ending it.
+_BEYOND = 1.05
+_FULL_L1, _NO_LIMIT = 0.8, 0.35  # of its peak: what counts as a full L1 on AMD, and what stands for less
+
 # The roofs of the roofline that are units of the table.
 _ROOFS = {"HBM": MEMORY, "DRAM": MEMORY, "L2": L2, "LDS": LDS}
 
@@ -135,7 +137,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return (self.nvidia if nvidia else self.amd) or self.amd or self.nvidia
 
 
-class Table(msgspec.Struct, frozen=True):
+class Table(msgspec.Struct, frozen=True, dict=True):
     """All that is known of one kernel, as the causes read it: shares of the kernel's time, by unit and by name."""
 
     kernel: str
@@ -145,14 +147,31 @@ class Table(msgspec.Struct, frozen=True):
     mean_ns: float | None = None
     gfx: str = ""
 
+    @cached_property
+    def _busy(self) -> Mapping[str, float]:
+        return {unit: min(1.0, float(use.busy.value or 0)) for unit, use in self.units.items()}
+
+    @cached_property
+    def _loads(self) -> Mapping[str, float]:
+        most = _most_of_units(self.gfx)
+        loads = {unit: min(1.0, busy / most[unit]) for unit, busy in self._busy.items()}
+        if not self.nvidia and loads.get("l1", 1.0) < _FULL_L1:
+            loads["l1"] = min(loads["l1"], _NO_LIMIT)
+        return loads
+
     def busy(self, unit: str) -> float:
         """Return the share of the time that a unit was busy; 0 where it was not recorded."""
-        use = self.units.get(unit)
-        return min(1.0, float(use.busy.value or 0)) if use else 0.0
+        return self._busy.get(unit, 0.0)
 
     def load(self, unit: str) -> float:
-        """Return how near a unit was to the most that it reaches on this chip."""
-        return min(1.0, self.busy(unit) / unit_names()[unit].most_on(self.gfx))
+        """Return how near a unit was to the most that it reaches on this chip. The peak of AMD's L1 is computed, and
+        kernels that something else limits came to 62 % of it: only what is well above that counts."""
+        return self._loads.get(unit, 0.0)
+
+    @cached_property
+    def most(self) -> float:
+        """Return how near the fullest unit was to the most that it reaches."""
+        return max(self._loads.values(), default=0.0)
 
     def value(self, name: str) -> float | None:
         """Return a reading, None where it was not recorded."""
@@ -176,6 +195,11 @@ def unit_names() -> Mapping[str, Unit]:
     return msgspec.convert(read_toml(file.read_bytes(), "units.toml"), dict[str, Unit])
 
 
+@cache
+def _most_of_units(gfx: str) -> Mapping[str, float]:
+    return {name: unit.most_on(gfx) for name, unit in unit_names().items()}
+
+
 def table_metrics() -> frozenset[str]:
     """Return every metric that a table of units asks for."""
     units = unit_names().values()
@@ -194,12 +218,16 @@ def counted(tables: Sequence[MetricTable | None], known: Sequence[Device]) -> di
         settled, firsts = _settled(table)
         for kernel, first in firsts.items():
             found.setdefault((place, kernel), {}).update(first)
+        formulas = {
+            metric: str(evaluation.expression)
+            for metric, evaluation in table.evaluations.items()
+            if device.serves(evaluation.constants)
+        }
         rows = by_kernel(settled).select("kernel", "metric", "value", "unit", "doubt")
         for kernel, metric, value, unit, doubt in rows.iter_rows():
-            evaluation = table.evaluations[metric]
-            if device.serves(evaluation.constants):
-                formula = str(evaluation.expression)
-                found.setdefault((place, kernel), {})[metric] = Quantity(value, unit, formula, doubt=doubt)
+            if metric in formulas:
+                quantity = Quantity(value, unit, formulas[metric], doubt=doubt)
+                found.setdefault((place, kernel), {})[metric] = quantity
     return found
 
 
@@ -399,7 +427,7 @@ def _readings(values: Mapping[str, Quantity]) -> Iterator[Reading]:
     for group, names in _GROUPS.items():
         for name in names:
             value = values.get(name)
-            if value is not None and value.known:
+            if value is not None and value.value is not None:
                 yield _reading(name, group, value)
 
 
