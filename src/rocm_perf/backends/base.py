@@ -199,8 +199,8 @@ class Profiler(ABC):
     def counting_ns(
         self, wish: Wish, alone_ns: int, kernels: Mapping[str, tuple[int, int]], machine: Machine
     ) -> int:
-        """About how long a run that reads counters takes, where the program took `alone_ns` in a trace. `kernels`: the
-        launches of each that are counted, and their time in nanoseconds. As long as the trace, unless it says otherwise."""
+        """About how long a run that reads counters takes, where the program took `alone_ns` in a trace: as long as
+        that, unless it says otherwise. `kernels`: the launches of each that are counted, and their time (ns)."""
         return alone_ns
 
     @abstractmethod

@@ -49,7 +49,8 @@ def test_trace_and_counters_are_one_recording_with_one_answer(capfd: pytest.Capt
     assert [run.purpose for run in done.passes] == ["trace", "counters", "counters", "counters"]
     assert times_ran() == 4
     assert done.deep is not None
-    assert (done.deep.counters, done.deep.kernels, done.deep.runs) == (("limits",), ("saxpy", "gemm"), 3)
+    assert (done.deep.counters, done.deep.runs) == (("limits",), 3)
+    assert [name.partition("(")[0] for name in done.deep.kernels] == ["saxpy", "void gemm<64, 64>"]
     assert done.deep.share == pytest.approx(1.0)
     assert done.deep.estimated_ns == 3 * (done.passes[0].wall_ns or 0)
     assert done.deep.measured_ns == sum(run.wall_ns or 0 for run in done.passes[1:])
@@ -66,7 +67,7 @@ def test_trace_and_counters_are_one_recording_with_one_answer(capfd: pytest.Capt
 
 @pytest.mark.launches
 def test_a_short_program_is_run_again_and_its_output_is_shown_once(capfd: pytest.CaptureFixture[str]) -> None:
-    command = "echo to stdout; echo to stderr >&2; " + RAN
+    command = "echo to $(echo stdout); echo to $(echo stderr) >&2; " + RAN
     assert main(["profile", "-o", "mine", "--", "sh", "-c", command]) == 0
     said = capfd.readouterr()
     assert times_ran() == 4
@@ -83,7 +84,7 @@ def test_a_short_program_is_run_again_and_its_output_is_shown_once(capfd: pytest
         (("--preset", "lightweight"), {}),
         (("--kernel-trace",), {}),
         (("--profiler", "rocprofv3"), {}),
-        (("--delay", "0.001"), {}),
+        (("--duration", "100"), {}),
         (("--timeout", "500"), {}),
         (("--no-analyze",), {}),
         ((), {"RANK": "0", "WORLD_SIZE": "1"}),
@@ -147,7 +148,8 @@ def test_a_simulated_gpu_obeys_too() -> None:
         == 0
     )
     deep = load(Path("runs/softmax-1"))
-    assert "SQ_BUSY_CU_CYCLES" in deep.table("counters")["counter"].to_list()
+    counted = set(deep.table("counters")["counter"])
+    assert {"SQ_VALU_MFMA_BUSY_CYCLES", "SQ_INSTS_VALU_ADD_F64"} <= counted
     light = ["--preset", "lightweight", "-o", "light", "--no-analyze"]
     copying = str(workload_file("copy_in_loop"))
     assert main(["profile", "--device", "sim:MI300X", *light, "--", copying]) == 0
