@@ -22,6 +22,7 @@ MEANINGS: dict[UsePart, str] = {
 STYLES: dict[UsePart, str] = {"useful": "green", "wasted": "yellow", "busy": "blue", "waiting": "magenta"}
 CELLS = 20  # of a bar whose width nothing decides
 _HEIGHT = 14  # pixels
+_SLIVER = 0.005  # of what is busy: a smaller part rounds to nothing in the number beside the bar
 _LEAST = 0.004  # of a bar in a page: what is busy at all is seen
 
 
@@ -41,7 +42,7 @@ class UseBar:
             return (("waiting" if self.is_wait else "busy", busy),) if busy else ()
         useful = busy * min(max(self.useful, 0.0), 1.0)
         both: tuple[tuple[UsePart, float], ...] = (("useful", useful), ("wasted", busy - useful))
-        return tuple((part, share) for part, share in both if share > 0)
+        return tuple((part, share) for part, share in both if share > _SLIVER * busy)
 
     @property
     def said(self) -> str:

@@ -14,8 +14,9 @@ from rocm_perf.render.use_bars import UseBar, bar_picture, bar_text, key, scale,
         (UseBar(1.0, 1.0), "##########"),
         (UseBar(1.0, 0.0), "----------"),
         (UseBar(0.8, 0.25), "##------"),
-        (UseBar(0.8, 0.001), "#-------"),  # a useful part that is small is seen
-        (UseBar(0.8, 0.999), "#######-"),
+        (UseBar(0.8, 0.01), "#-------"),  # a useful part that is small is seen
+        (UseBar(0.8, 0.99), "#######-"),
+        (UseBar(0.8, 0.9999), "########"),  # said to be 100.0 %
         (UseBar(0.1, 0.4), "-"),
         (UseBar(0.5, None), "====="),
         (UseBar(0.5, None, is_wait=True), "*****"),

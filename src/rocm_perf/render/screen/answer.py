@@ -71,16 +71,16 @@ def answer(document: Document, view: View) -> list[RenderableType]:
     room = LINES - height(head) - height(tail) - _AROUND_KERNELS
     plans = [list(_findings(document, view, plan)) for plan in (_PLANS[-1:] if view.brief else _PLANS)]
     needed = min(_FEWEST_KERNELS, len(document.hotspots.rows))
-    legend = 0 if view.brief or not needed else LEGEND_LINES
-    middle = next((plan for plan in plans if room - height(plan) >= needed + legend), plans[-1])
-    has_legend = bool(legend) and room - height(middle) >= needed + legend
-    fitting = min(room - height(middle) - legend * has_legend, 3 if view.brief else _KERNELS)
+    middle = next((plan for plan in plans if room - height(plan) >= needed), plans[-1])
+    left = room - height(middle)
+    legend = 0 if view.brief or not needed else max(min(left - needed, LEGEND_LINES), 0)
+    fitting = min(left - legend, 3 if view.brief else _KERNELS)
     kernels = hotspot_blocks(
         document,
         view,
         rows=view.top or max(fitting, 1),
-        lines=room - height(middle) + _AROUND_KERNELS - 1,
-        with_legend=has_legend,
+        lines=left + _AROUND_KERNELS - 1,
+        legend=legend,
     )
     return [*head, *middle, *kernels, *tail]
 

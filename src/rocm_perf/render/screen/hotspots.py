@@ -22,13 +22,14 @@ from rocm_perf.units import format_count, format_ns
 
 ROOFLINE_FROM = 120  # columns of a terminal
 LEGEND_LINES = 2  # for what the columns of the table show
+_LEAST_PLAIN = ("path", "limited by")
 _GAP = 2  # columns between the table and the roofline
 _LETTER = 3  # columns that letters take in the table
 _NARROWEST, _WIDEST, _HIGHEST = 40, 66, 13  # of the roofline
 
 
 def hotspot_blocks(
-    document: Document, view: View, *, rows: int, lines: int, with_legend: bool = True
+    document: Document, view: View, *, rows: int, lines: int, legend: int = LEGEND_LINES
 ) -> Iterator[RenderableType]:
     """So many kernels; the roofline stands to their right where that is wide enough, in at most so many lines."""
     if not document.hotspots.rows:
@@ -36,10 +37,10 @@ def hotspot_blocks(
     yield Text()
     drawing = _roofline(document, view, rows, lines)
     if drawing is None:
-        yield from _listed(document, view, rows, {}, with_legend)
+        yield from _listed(document, view, rows, {}, legend)
     else:
         left = dataclasses.replace(view, width=view.width - _GAP - drawing.width)
-        yield _beside(Group(*_listed(document, left, rows, drawing.letters, with_legend)), drawing)
+        yield _beside(Group(*_listed(document, left, rows, drawing.letters, legend)), drawing)
 
 
 def _roofline(document: Document, view: View, rows: int, lines: int) -> RooflineDrawing | None:
@@ -65,19 +66,20 @@ def _beside(left: RenderableType, drawing: RooflineDrawing) -> Table:
     return both
 
 
-def kernel_legend(view: View) -> list[Text]:
-    """What the columns of the table show."""
-    said = "; ".join(f"{heading}: {what}" for heading, what in LEGENDS.items())
-    return paragraph(said, view.width, LEGEND_LINES, style="dim")
+def kernel_legend(view: View, lines: int) -> list[Text]:
+    """What the columns of the table show, on so many lines; on one, those that a heading alone says least about."""
+    headings = LEGENDS if lines >= LEGEND_LINES else _LEAST_PLAIN
+    said = "; ".join(f"{heading}: {LEGENDS[heading]}" for heading in headings)
+    return paragraph(said, view.width, lines, style="dim") if lines else []
 
 
 def _listed(
-    document: Document, view: View, rows: int, letters: Mapping[str, str], with_legend: bool
+    document: Document, view: View, rows: int, letters: Mapping[str, str], legend: int
 ) -> Iterator[RenderableType]:
     yield line(("Kernels", "bold"), f"  {kernel_counts(document)}")
     columns = _columns(document, view, rows, letters)
     yield whole(columns) if view.full_names else fitted(columns, view.width)
-    yield from kernel_legend(view) if with_legend else ()
+    yield from kernel_legend(view, legend)
     if rest := document.hotspots.rows[rows:]:
         total = format_ns(sum(spot.total_ns for spot in rest))
         more = format_count(len(rest), "more kernel")

@@ -25,7 +25,7 @@ from rocm_perf.render.use_bars import key, shown_parts
 __all__ = ["View", "print_document", "print_sections", "section_blocks"]
 
 _ROWS = 20
-_INDENT = "  "
+_INDENT = "   "
 _NO_FORMULAS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -84,13 +84,23 @@ def _item(item: Item, place: int, view: View) -> Iterator[RenderableType]:
     if item.severity:
         yield from marked(item.severity, item.title, view.width)
     else:
-        yield from paragraph(f"{place} {item.title}", view.width, style="bold" if item.facts else "")
+        yield from _numbered(place, item, view.width)
     for detail in item.details:
         yield from paragraph(detail, view.width, indent="    ")
     for row in facts(item.facts, view.width - len(_INDENT)):
         yield Text(_INDENT, no_wrap=True, overflow="ellipsis").append_text(row)
     if item.command:
         yield Text(f"    $ {item.command}", style="dim")
+
+
+def _numbered(place: int, item: Item, width: int) -> Iterator[Text]:
+    """The title of an item behind its number; above facts it stands out as the title of a finding does."""
+    if not item.facts:
+        yield from paragraph(f"{place} {item.title}", width)
+        return
+    first, *rest = paragraph(item.title, width, indent=_INDENT, style="bold")
+    yield line(f"{place}".ljust(len(_INDENT)), (first.plain.lstrip(), "bold"))
+    yield from rest
 
 
 def _grid(table: Grid, view: View) -> Iterator[RenderableType]:

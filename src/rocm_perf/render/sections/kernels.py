@@ -5,6 +5,7 @@ from __future__ import annotations
 from rocm_perf.model.document import Document
 from rocm_perf.model.results.kernels import FamilyTotal, Sliver, Steps
 from rocm_perf.model.results.times import DeviceTime, Hotspot
+from rocm_perf.model.run import LENGTHS
 from rocm_perf.render.sections.limits import limits_by_kernel
 from rocm_perf.render.sections.section import (
     Columns,
@@ -65,6 +66,8 @@ def gpus_section(document: Document, top: int) -> Section:
     """How each GPU spent its time."""
     if not document.devices:
         return Section("GPUs", unavailable="no kernels or copies with times were recorded")
+    if document.run.clock == LENGTHS:
+        return Section("GPUs", unavailable=document.gaps.unavailable)
     queues = document.queues if len(document.queues) > len(document.devices) else ()
     return Section(
         "GPUs",

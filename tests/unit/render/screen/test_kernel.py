@@ -43,8 +43,10 @@ def test_in_ascii() -> None:
 
 def test_causes_stand_above_the_units() -> None:
     text = shown("kernel:bank", 80)
-    assert text.index("1 All of its time: 97 %") < text.index("2 12.0 % of its time") < text.index("How busy")
-    assert "  worth   at most 450 ns of its 600 ns (4 times as fast)" in text
+    assert (
+        text.index("1  All of its time: 97 %") < text.index("2  12.0 % of its time") < text.index("How busy")
+    )
+    assert "   worth   at most 450 ns of its 600 ns (4 times as fast)" in text
 
 
 def test_how_numbers_are_made_is_said_on_demand() -> None:
