@@ -14,7 +14,7 @@ from rocm_perf.analysis.basis.lead_in import lead_ins
 from rocm_perf.analysis.basis.lead_out import PLACE, lead_outs
 from rocm_perf.analysis.basis.loading import loading_spans
 from rocm_perf.analysis.basis.passes import timed_pass
-from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
+from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, only_lengths
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.analysis.idle.copies_alone import no_kernels
@@ -78,8 +78,9 @@ _SYNC_FORMULA = "gaps with a synchronising call between / gaps with a recorded l
 def gaps(trace: Trace) -> Gaps:
     """Every idle interval, its causes, and the worst of them."""
     work = launched_work(trace)
-    if not work.height:
-        why = "the recording holds no kernels and no copies with times"
+    lengths = only_lengths(trace)
+    if lengths or not work.height:
+        why = lengths or "the recording holds no kernels and no copies with times"
         return Gaps(
             idle_ns=0,
             gaps=0,
@@ -95,6 +96,7 @@ def gaps(trace: Trace) -> Gaps:
             histogram=(),
             worst=(),
             sync_between=unavailable("", _SYNC_FORMULA, why),
+            doubt=lengths,
             unavailable=why,
         )
     calls = _outermost_calls(trace)
