@@ -14,6 +14,7 @@ from rocm_perf.arch.codeobject.instructions import meaning
 from rocm_perf.arch.codeobject.mix import is_of_stack
 from rocm_perf.model.device_code import HIGH, INDEXED, LDS, InstructionCount, Work
 
+_NEVER = 1 << 64
 _MOST_LOOPS = 256  # of a kernel that are told apart; further ones count as the part of the code around them
 
 
@@ -39,11 +40,16 @@ class Loops:
     def places(self, instructions: Sequence[Instruction]) -> Iterator[tuple[int, int]]:
         """The number of the innermost loop around each instruction and how many are, in the order of addresses."""
         waiting = list(enumerate(self._stretches, 1))[::-1]
-        around: list[tuple[int, tuple[int, int]]] = []
+        around: list[tuple[int, int]] = []  # numbers and ends
+        soonest = _NEVER
         for entry in instructions:
-            around = [loop for loop in around if loop[1][1] >= entry.address]
+            if entry.address > soonest:
+                around = [loop for loop in around if loop[1] >= entry.address]
+                soonest = min((end for _, end in around), default=_NEVER)
             while waiting and waiting[-1][1][0] <= entry.address:
-                around.append(waiting.pop())
+                number, (_, end) = waiting.pop()
+                around.append((number, end))
+                soonest = min(soonest, end)
             yield (around[-1][0], len(around)) if around else (0, 0)
 
     @property
