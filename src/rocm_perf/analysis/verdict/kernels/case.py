@@ -17,7 +17,7 @@ from rocm_perf.analysis.verdict.kernels.words import (
     WAVES_UNKNOWN,
 )
 from rocm_perf.model.document import Document
-from rocm_perf.model.finding import Kind
+from rocm_perf.model.finding import Kind, is_next_to_nothing
 from rocm_perf.model.results.bottleneck import Label, Rival
 from rocm_perf.model.results.limits import Cause
 
@@ -151,7 +151,10 @@ class Case(msgspec.Struct, frozen=True):
             return self.subject.saved_ns(1 - self.rival.fast_ns / self.rival.slow_ns)
         if self.near:
             return 0
-        return None if self.gained is None else self.subject.saved_ns(self.gained)
+        if self.gained is not None:
+            return self.subject.saved_ns(self.gained)
+        whole = self.subject.saved_ns(1.0)
+        return whole if is_next_to_nothing(whole, self.document.judged_ns) else None
 
     @property
     def _launched_by_runtime(self) -> bool:

@@ -19,6 +19,7 @@ from rocm_perf.analysis.verdict.kernels.wording import finding_of, group_finding
 from rocm_perf.analysis.verdict.ranking import TUNED, UNKNOWN
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
+from rocm_perf.model.results.limits import GroupCause
 
 _KERNELS = 3
 _SLIGHT = 0.01  # of the wall
@@ -33,13 +34,15 @@ def kernel_findings(document: Document) -> list[Finding]:
         *conversion_findings(document),
         *precision_findings(listed, document),
     ]
-    together = together or _of_groups(document)
+    groups = [] if together else _groups(document)
+    together += [group_finding(group, document) for group in groups]
     seen = instruments(document)
     weighed = [
         (_weight(finding, [one for one in listed if _told(one, {finding.id})]), finding)
         for finding in together
     ]
-    for subject in _chosen(listed, together, document):
+    grouped = frozenset(kernel for group in groups for kernel in group.kernels)
+    for subject in _chosen([one for one in listed if not grouped.issuperset(one.kernels)], together, document):
         case = _case(subject, listed, seen, document)
         finding = finding_of(case)
         weighed.append((_weight(finding, [subject], TUNED if case.fastest else UNKNOWN), finding))
@@ -49,11 +52,10 @@ def kernel_findings(document: Document) -> list[Finding]:
     return [*ordered, *apart, *tiny_launch_findings(document)]
 
 
-def _of_groups(document: Document) -> list[Finding]:
-    """What several kernels have in common that one kernel, or one launch, could do instead of them."""
+def _groups(document: Document) -> list[GroupCause]:
+    """Return the kernels that one kernel, or one launch, could replace, if they hold enough of the time."""
     total = sum(spot.total_ns for spot in document.hotspots.rows)
-    groups = [group for group in document.bottlenecks.groups if group.total_ns >= _SHARE * total > 0]
-    return [group_finding(group, total, document) for group in groups[:1]]
+    return [group for group in document.bottlenecks.groups if group.total_ns >= _SHARE * total > 0][:1]
 
 
 def _beside_the_point(document: Document) -> bool:

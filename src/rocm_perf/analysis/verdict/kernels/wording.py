@@ -235,15 +235,16 @@ def instrument_finding(one: Instrument, document: Document) -> Finding:
     )
 
 
-def group_finding(group: GroupCause, total_ns: int, document: Document) -> Finding:
+def group_finding(group: GroupCause, document: Document) -> Finding:
     """What is said of several kernels with one cause; it saves no more than a part of their time."""
+    kernels_ns = sum(spot.total_ns for spot in document.hotspots.rows)
     saves = group.cause.saves
     stake = None if saves is None else round(saves * group.total_ns / max(len(document.devices), 1))
     return Finding(
         id=f"group-{group.cause.id}",
         severity="info",
         title=group.cause.title,
-        evidence=(f"{format_share(group.total_ns / total_ns)} of the kernel time", *group.cause.evidence),
+        evidence=(f"{format_share(group.total_ns / kernels_ns)} of the kernel time", *group.cause.evidence),
         time_at_stake_ns=stake,
         projected_speedup=_speedup(document, stake),
         remedy=group.cause.remedy,
