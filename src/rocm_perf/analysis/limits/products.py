@@ -17,11 +17,12 @@ from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
 FULL = 0.8  # of the compute units have work: a GPU with more is full
 _MOST_SPLITS = 64
-_SWIZZLE = 1.35  # times the tiles: CUTLASS rounds its grid up to the width of its swizzle
+_SWIZZLES = (2, 4, 8)  # tiles to which CUTLASS rounds one side of its grid up
+_SWIZZLE = 1.35  # times the tiles at most, unless there are few of them
 _STEPS = 8  # of the sum that a part keeps at least
 _LARGE_TILE = 24_576  # elements of a tile that leaves no room on a compute unit for a second one
 _FEW_ROUNDS = 5
-_BRIEF_NS, _FAR = 10_000, 0.2
+_BRIEF_NS, _FAR = 10_000, 0.35
 _SHORT_LOOP = 4  # steps of a sum, behind which loads cannot hide
 _STREAMING = 0.35  # of the memory's peak
 _SKINNY, _DEEP = (
@@ -33,6 +34,7 @@ _LINE_BYTES = {"AMD": 128, "NVIDIA": 16}  # to which a row has to begin for load
 _BYTES = {"f64": 8, "f32": 4, "xf32": 4, "f16": 2, "bf16": 2, "f8": 1, "i8": 1, "f4": 0.5}
 
 Grid = Literal["by tiles", "split", "persistent", "padded", "other"]
+_LIKELIEST: tuple[Grid, ...] = ("by tiles", "split", "padded", "persistent", "other")
 
 
 class Fit(msgspec.Struct, frozen=True):
@@ -52,12 +54,20 @@ class Fit(msgspec.Struct, frozen=True):
         """Return how many times longer all of them make it."""
         return self.fill * self.wave * self.edge
 
+    @property
+    def doubt(self) -> tuple[int, float]:
+        """Return how unlikely it is that the tile lies like this: the grid decides, and then the padding."""
+        return _LIKELIEST.index(self.grid), self.edge
+
 
 def fit(tile: Tile, sizes: tuple[int, ...], recorded: int | None, units: int) -> Fit:
     """Return how a product of batch, M, N, K lies on so many compute units; `recorded`: the workgroups of its grid."""
+    if tile.either:
+        ways = (replace(tile, columns_first=first, either=False) for first in (False, True))
+        return min((fit(way, sizes, recorded, units) for way in ways), key=lambda way: way.doubt)
     batch, rows, columns, _ = sizes
     tiles = tile.count(rows, columns, batch)
-    groups, split, grid = _grid(tile, tiles, recorded, units)
+    groups, split, grid = _grid(tile, sizes, recorded, units)
     working = tiles * split if grid == "padded" else groups
     rounds = max(working, tiles if grid == "persistent" else 0) / units
     fill = max(1.0, units / working)
@@ -65,8 +75,10 @@ def fit(tile: Tile, sizes: tuple[int, ...], recorded: int | None, units: int) ->
     return Fit(tile, tiles, working, split, grid, fill, whole, tile.padded(rows, columns, batch))
 
 
-def _grid(tile: Tile, tiles: int, recorded: int | None, units: int) -> tuple[int, int, Grid]:
+def _grid(tile: Tile, sizes: tuple[int, ...], recorded: int | None, units: int) -> tuple[int, int, Grid]:
     """Return the workgroups, the parts of the sum, and what kind of grid it is."""
+    batch, rows, columns, _ = sizes
+    tiles = tile.count(rows, columns, batch)
     if recorded is None:
         split = tile.split or 1
         return tiles * split, split, "split" if split > 1 else "by tiles"
@@ -77,7 +89,23 @@ def _grid(tile: Tile, tiles: int, recorded: int | None, units: int) -> tuple[int
     split, rest = divmod(recorded, tiles)
     if not rest and 2 <= split <= _MOST_SPLITS:
         return recorded, split, "split"
-    return recorded, 1, "padded" if recorded <= _SWIZZLE * tiles else "other"
+    high, wide = tile.sides
+    along = (-(-rows // high), -(-columns // wide))
+    for whole in sorted(_rounded_up(along, batch)):
+        if recorded % whole == 0 and recorded // whole <= _MOST_SPLITS:
+            return recorded, recorded // whole, "padded"
+    return recorded, 1, "other"
+
+
+def _rounded_up(along: tuple[int, int], batch: int) -> set[int]:
+    """Return the workgroups of grids with one side rounded up to the width of a swizzle, or to that of a cluster."""
+    high, wide = along
+    return {
+        batch * size
+        for step in _SWIZZLES
+        for size in (-(-high // step) * step * wide, high * -(-wide // step) * step)
+        if size <= _SWIZZLE * high * wide or high * wide < _SWIZZLES[-1] * 2
+    }
 
 
 def product_losses(launch: Launch, tile: Tile | None, rates: Rates, times: Times) -> list[Loss]:
@@ -334,12 +362,17 @@ def _units(launch: Launch, rates: Rates) -> Iterator[Loss]:
 
 def double_precision(launch: Launch, busy: float | None, rates: Rates | None) -> Loss:
     """Return that a product is computed in float64."""
-    single = rates.peaks.get("f32" + MATRIX) or rates.peaks.get("f32" + VECTOR) if rates else None
-    double = rates.peaks.get("f64" + MATRIX) or rates.peaks.get("f64" + VECTOR) if rates else None
+    peaks = rates.peaks if rates else {}
+    single = max(
+        (peaks.get(name, 0.0) for name in ("f32" + MATRIX, "f32" + VECTOR, "xf32" + MATRIX)), default=0.0
+    )
+    double = peaks.get("f64" + MATRIX) or peaks.get("f64" + VECTOR)
     ratio = single / double if single and double else None
     reached = f", at {format_share(min(busy, 1.0))} of what it does in float64" if busy is not None else ""
     lines = (
-        [f"the GPU does {ratio:.3g} times as many float32 operations"]
+        [
+            f"the GPU does up to {ratio:.3g} times as many operations in float32, or in what it multiplies float32 in"
+        ]
         if ratio
         else ["the name or the type of its operands says so"]
     )

@@ -352,6 +352,7 @@ def _unfused(
         for name in between:
             loss = Loss(
                 id="unfused-attention",
+                certainty="likely",
                 title="it is the softmax of attention that is not fused: scores go to memory and back",
                 evidence=(why,),
                 share=1.0,

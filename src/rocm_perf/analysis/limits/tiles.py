@@ -24,7 +24,8 @@ Maker = Literal[
 class Tile(msgspec.Struct, frozen=True, kw_only=True):
     """What one workgroup computes: `m` x `n` elements of the result, `k` terms of the sum in one step.
 
-    `columns_first`: the library thinks in columns, so that its `m` runs along the columns of torch's result.
+    `columns_first`: the library thinks in columns, so that its `m` runs along the columns of torch's result; where
+    `either` is set, recorded grids are of both kinds.
     """
 
     maker: Maker
@@ -32,6 +33,7 @@ class Tile(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     k: int | None = None
     columns_first: bool = True
+    either: bool = False
     split: int | None = None  # parts of the sum, where the name fixes them
     splits_at_run_time: bool = False
     stream: bool = False  # stream-K: workgroups share tiles evenly
@@ -163,6 +165,7 @@ def _xmma(kernel: str) -> Tile | None:
         m=int(found[2]),
         n=int(found[3]),
         k=int(found[4]),
+        either=True,
         on_matrix="_ffma_" not in kernel,
         dtype=next((short for word, short in _XMMA_TYPES if word in found[1]), None),
         alignment=int(aligned[1]) if aligned else None,

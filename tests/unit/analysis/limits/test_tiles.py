@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rocm_perf.analysis.limits.products import fit
 from rocm_perf.analysis.limits.tiles import AttentionTile, Tile, adds_up_parts, attention_tile, tile
 from rocm_perf.arch.chip_of_kernels import chip_of_kernel, chip_of_kernels
 
@@ -27,10 +28,10 @@ NAMES = {
         maker="nvjet", m=64, n=64, k=64, on_matrix=True, dtype="bf16"
     ),
     "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_kernel__5x_cublas": Tile(
-        maker="xmma", m=128, n=128, k=64, on_matrix=True, dtype="bf16"
+        maker="xmma", m=128, n=128, k=64, either=True, on_matrix=True, dtype="bf16"
     ),
     "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4": Tile(
-        maker="xmma", m=64, n=128, k=8, on_matrix=False, dtype="f32", alignment=4
+        maker="xmma", m=64, n=128, k=8, either=True, on_matrix=False, dtype="f32", alignment=4
     ),
     "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_tn_align2>(": Tile(
         maker="CUTLASS", m=256, n=128, k=64, on_matrix=True, dtype="bf16", alignment=2
@@ -129,3 +130,32 @@ def test_names_tell_the_chip() -> None:
     assert chip_of_kernel("sm80_xmma_gemm_f32f32") is None  # newer chips run it as well
     assert chip_of_kernels([GEMM_01, "attn_fwd"]) == "gfx942"
     assert chip_of_kernels([GEMM_01, GEMM_01.replace("942", "950")]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "workgroups", "tiles", "kind"),
+    [
+        # Grids of H100 and H200, as torch recorded them.
+        ("nvjet_sm90_tst_64x8_64x16_4x1_v_bz_NNT", (1, 8, 8192, 768), 128, 128, "by tiles"),
+        ("nvjet_sm90_tst_64x8_64x16_4x1_v_bz_splitK_NNT", (1, 8, 768, 3072), 24, 12, "split"),
+        ("nvjet_sm90_hsh_64x24_64x16_2x4_h_bz_bias_TNT", (1, 128, 512, 2048), 64, 48, "padded"),
+        ("nvjet_sm90_tst_320x128_64x3_1x2_h_bz_coopB_NNT", (1, 8192, 8192, 8192), 132, 1664, "persistent"),
+        (
+            "cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x64_64x6_tn_align8",
+            (1, 788, 768, 768),
+            104,
+            78,
+            "padded",
+        ),
+        ("sm90_xmma_gemm_bf16bf16_f32_tn_n_tilesize256x128x64_w", (1, 5184, 768, 1024), 126, 126, "by tiles"),
+    ],
+)
+def test_grids_of_nvidia_follow_from_name_and_shape(
+    name: str, sizes: tuple[int, ...], workgroups: int, tiles: int, kind: str
+) -> None:
+    """Some are rounded up to the width of a cluster or a swizzle; persistent ones share tiles among the units."""
+    known = tile(name)
+
+    assert known is not None
+    placed = fit(known, sizes, workgroups, units=132)
+    assert (placed.tiles, placed.grid) == (tiles, kind)
