@@ -12,10 +12,11 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
+from rocm_perf.analysis.basis.keys import ordered, telling
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_by_kernel
 from rocm_perf.analysis.limits.geometry import with_geometry
-from rocm_perf.analysis.limits.launches import is_brief
+from rocm_perf.analysis.limits.launches import QUEUE, is_brief
 from rocm_perf.analysis.limits.uses import (
     NEAR_ROOF,
     KernelUses,
@@ -27,7 +28,6 @@ from rocm_perf.analysis.limits.uses import (
     times_as_fast,
     weighed,
 )
-from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.time.families import is_fusible
 from rocm_perf.analysis.time.kernel_family import family
@@ -346,19 +346,15 @@ class _Chain(msgspec.Struct, frozen=True):
 
 def _runs(frame: pl.DataFrame, library: dict[str, str]) -> pl.DataFrame:
     """Unbroken runs of fusible kernels of one library over as many work-items, on one queue: those alike together."""
-    queue = [
-        name for name in ("node", "rank", "pid", "agent_id", "queue_id", "stream_id") if name in frame.columns
-    ]
-    rows = frame.sort([*queue, "start_ns"]).with_columns(
+    rows = ordered(frame, [*telling(QUEUE, frame), "start_ns"]).with_columns(
         pl.col("kernel")
         .cast(pl.String)
         .replace_strict(library, default=None, return_dtype=pl.String)
         .alias("library"),
         (pl.col("workgroups") * pl.col("workgroup_size")).alias("items"),
     )
-    apart = pl.any_horizontal(
-        pl.col(name).ne_missing(pl.col(name).shift(1)) for name in (*queue, "gpu", "library", "items")
-    )
+    same = [*telling([*QUEUE, "gpu"], frame), "library", "items"]
+    apart = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in same)
     late = (pl.col("start_ns") - pl.col("end_ns").shift(1)) > _CHAIN_GAP_NS
     length = pl.col("duration_ns")
     runs = (
@@ -434,33 +430,35 @@ def _told(gpu: int, library: str, chains_of: list[_Chain]) -> GroupCause:
     )
 
 
-def optimiser_passes(uses: dict[Key, KernelUses]) -> Iterator[GroupCause]:
+def optimiser_passes(trace: Trace, known: tuple[Device, ...]) -> Iterator[GroupCause]:
     """Return optimiser steps that go over the parameters several times, one foreach kernel after another."""
-    by_gpu: dict[int, list[KernelUses]] = {}
-    for (gpu, _), one in uses.items():
-        foreach = _FOREACH.search(one.name) and one.family.name == "optimiser"
-        if foreach and not _FUSED_OPTIMISER.search(one.kernel):
-            by_gpu.setdefault(gpu, []).append(one)
-    for gpu, kernels in by_gpu.items():
-        if len(kernels) < _PASSES:
+    frame = with_geometry(timed_by_kernel(trace), known).drop_nulls("duration_ns")
+    spent = frame.group_by("gpu", "kernel", maintain_order=True).agg(pl.col("duration_ns").sum(), pl.len())
+    by_gpu: dict[int, list[tuple[str, int, int]]] = {}
+    for gpu, kernel, total, calls in spent.iter_rows():
+        name = str(kernel)
+        foreach = _FOREACH.search(short_name(name)) and family(name).name == "optimiser"
+        if foreach and not _FUSED_OPTIMISER.search(name):
+            by_gpu.setdefault(gpu, []).append((name, int(total), calls))
+    for gpu, passes in by_gpu.items():
+        if len(passes) < _PASSES:
             continue
-        total = sum(one.total_ns for one in kernels)
-        saves = max(0.0, 1 - _ADAM_PASSES / len(kernels))
-        calls = sum(use.calls for one in kernels for use in one.uses)
+        total_ns = sum(total for _, total, _ in passes)
+        saves = max(0.0, 1 - _ADAM_PASSES / len(passes))
         yield GroupCause(
-            kernels=tuple(one.kernel for one in kernels),
+            kernels=tuple(name for name, _, _ in passes),
             gpu=gpu,
-            total_ns=total,
-            calls=calls,
+            total_ns=total_ns,
+            calls=sum(calls for _, _, calls in passes),
             cause=cause(
                 "optimiser-passes",
-                kernels[0].kernel,
+                passes[0][0],
                 share=saves,
                 saves=saves,
                 certainty="likely",
-                title=f"the optimiser goes over the parameters in {len(kernels)} passes, one for each operation",
+                title=f"the optimiser goes over the parameters in {len(passes)} passes, one for each operation",
                 evidence=(
-                    f"{len(kernels)} foreach kernels take {format_ns(total)}",
+                    f"{len(passes)} foreach kernels take {format_ns(total_ns)}",
                     f"a fused step reads and writes everything once: at most {times_as_fast(saves)}",
                 ),
                 source="launch geometry",

@@ -66,6 +66,8 @@ class Experts(msgspec.Struct, frozen=True):
 
 def expert_causes(of_kernel: KernelUses) -> list[Cause]:
     """Return what the sizes of its experts say of a kernel."""
+    if of_kernel.family.name != "gemm" and not any(use.operator for use in of_kernel.uses):
+        return []
     rules = (_impossible, _weights, _arithmetic, _padding, _low_tiles)
     return [one for rule in rules for one in weighed(of_kernel, rule)]
 

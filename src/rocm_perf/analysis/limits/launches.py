@@ -8,6 +8,7 @@ from math import ceil
 
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import ordered, telling
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_by_kernel
 from rocm_perf.analysis.limits.geometry import with_geometry
@@ -36,6 +37,7 @@ BRIEF_NS = 10_000  # a shorter launch is a matter of latency, whatever its grid
 _LONG_NS = 20_000  # shorter launches vary by how they start
 _MOVING = 0.2  # of the time of a launch: moving its bytes at the peak
 _SHORT = 0.4  # of the time of a launch: starting and ending it
+QUEUE = ("node", "rank", "pid", "agent_id", "queue_id", "stream_id")  # whose launches run one after another
 _LAST_WAVE = 1.3
 _FEW_WAVES = 3
 _SERIAL_BYTES = 1_000  # that each work-item could move in its time
@@ -369,14 +371,11 @@ def bursts(trace: Trace, known: tuple[Device, ...]) -> list[GroupCause]:
 def _runs(frame: pl.DataFrame, known: tuple[Device, ...]) -> pl.DataFrame:
     """For each kernel and number of workgroups: launches in runs, runs, their time, and what one launch for each run
     saves at most."""
-    queue = [
-        name for name in ("node", "rank", "pid", "agent_id", "queue_id", "stream_id") if name in frame.columns
-    ]
     units = {place: device.compute_units for place, device in enumerate(known)}
-    rows = frame.sort([*queue, "start_ns"]).with_columns(
+    rows = ordered(frame, [*telling(QUEUE, frame), "start_ns"]).with_columns(
         pl.col("gpu").replace_strict(units, return_dtype=pl.Float64).alias("units")
     )
-    same = [*queue, "gpu", "kernel", "workgroups", "workgroup_size"]
+    same = [*telling([*QUEUE, "gpu", "workgroups", "workgroup_size"], frame), "kernel"]
     apart = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in same)
     late = (pl.col("start_ns") - pl.col("end_ns").shift(1)) > _BURST_GAP_NS
     runs = (

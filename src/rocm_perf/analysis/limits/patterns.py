@@ -30,12 +30,12 @@ def pattern_causes(trace: Trace, known: tuple[Device, ...], points: Roofline) ->
     return {key: causes for key, causes in found.items() if causes}
 
 
-def group_causes(trace: Trace, known: tuple[Device, ...], points: Roofline) -> list[GroupCause]:
+def group_causes(trace: Trace, known: tuple[Device, ...], _: Roofline) -> list[GroupCause]:
     """Return causes of several kernels together, those that can save most first."""
     found = [
         *chains(trace, known),
         *bursts(trace, known),
-        *optimiser_passes(kernel_uses(trace, known, points)),
+        *optimiser_passes(trace, known),
     ]
     return sorted(found, key=lambda one: -one.total_ns * (one.cause.saves or 0.0))
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.passes import timed_by_kernel
 from rocm_perf.analysis.limits.catalogue import catalogue, remedy
@@ -135,18 +136,19 @@ class KernelUses(msgspec.Struct, frozen=True, dict=True):
 
 def kernel_uses(trace: Trace, known: tuple[Device, ...], points: Roofline) -> dict[Key, KernelUses]:
     """Return how each timed kernel was used."""
-    table = _table(trace, known)
-    if not table.height:
+    placed, told = _launches(trace, known)
+    if not placed.height:
         return {}
-    shortest = table["least"].min()
-    floor = shortest if isinstance(shortest, int) and shortest <= FLOOR_NS else None
+    shortest = placed["duration_ns"].min()
+    floor = int(shortest) if isinstance(shortest, int | float) and shortest <= FLOOR_NS else None
     by_key = {(point.gpu, point.kernel): point for point in points.kernels}
     totals: dict[Key, int] = {
-        (gpu, str(kernel)): total
-        for gpu, kernel, total in table.group_by("gpu", "kernel").agg(pl.col("total").sum()).iter_rows()
+        (gpu, str(kernel)): int(total)
+        for gpu, kernel, total in placed.group_by("gpu", "kernel")
+        .agg(pl.col("duration_ns").sum())
+        .iter_rows()
     }
-    longest = table.sort("total", "calls", descending=True, maintain_order=True)
-    kept = longest.group_by("gpu", "kernel", maintain_order=True).head(_MOST_USES)
+    kept = _longest(placed).join(told, on="signature", how="left", maintain_order="left")
     uses: dict[Key, list[Use]] = {}
     for row in kept.iter_rows(named=True):
         uses.setdefault((row["gpu"], str(row["kernel"])), []).append(_use(row, known[row["gpu"]]))
@@ -165,29 +167,35 @@ def kernel_uses(trace: Trace, known: tuple[Device, ...], points: Roofline) -> di
     }
 
 
-def _table(trace: Trace, known: tuple[Device, ...]) -> pl.DataFrame:
-    """One row for each kernel, grid and set of arguments."""
-    frame, told = timed_by_kernel(trace), pl.DataFrame()
+def _launches(trace: Trace, known: tuple[Device, ...]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The timed dispatches with their geometry, the signature of the operator that launched each and what is known of
+    experts; and what is recorded of each signature."""
+    frame = timed_by_kernel(trace)
+    schema = {"signature": pl.UInt32, "routed": pl.String, "dispatches": pl.Boolean}
+    told = pl.DataFrame(schema={"signature": pl.UInt32, **dict.fromkeys(_OPERATOR[:-1], pl.String)})
     if frame.height and has_operators(trace):
         tree = operator_tree(trace)
-        frame = tree.kernels
         routed = with_routed(tree, tree.operators.select("signature", "row", "dispatches"))
         told = tree.operators.select("signature", *_OPERATOR[:-1]).unique("signature")
-        frame = frame.join(
-            routed.select(pl.col("row").alias("owner"), "signature", "routed", pl.col("dispatches") == 1),
-            on="owner",
-            how="left",
-            maintain_order="left",
-        )
+        owners = routed.select(pl.col("row").alias("owner"), "signature", "routed", pl.col("dispatches") == 1)
+        frame = tree.kernels.join(owners, on="owner", how="left", maintain_order="left")
     else:
-        nothing = {"signature": pl.UInt32, "routed": pl.String, "dispatches": pl.Boolean}
-        frame = frame.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in nothing.items())
-    placed = with_geometry(frame, known).drop_nulls("duration_ns")
-    by = ["gpu", "kernel", "signature", "routed", "dispatches", *_DIMS, *_RESOURCES]
+        frame = frame.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in schema.items())
+    return with_geometry(frame, known).drop_nulls("duration_ns"), told.cast(
+        {"signature": frame["signature"].dtype}
+    )
+
+
+def _longest(placed: pl.DataFrame) -> pl.DataFrame:
+    """One row for each kernel, grid and set of arguments: of each kernel those that take longest."""
+    same = ["signature", "routed", "dispatches", *_DIMS, *_RESOURCES]
+    by = ["gpu", "kernel", *telling(same, placed)]
     length = pl.col("duration_ns")
-    grouped = placed.group_by(by).agg(
-        pl.len().cast(pl.Int64).alias("calls"),
-        length.sum().alias("total"),
+    sums = placed.group_by(by).agg(pl.len().cast(pl.Int64).alias("calls"), length.sum().alias("total"))
+    ordered = sums.sort("total", "calls", descending=True, maintain_order=True)
+    longest = ordered.group_by("gpu", "kernel", maintain_order=True).head(_MOST_USES).with_row_index("use")
+    parts = placed.join(longest.select("use", *by), on=by, nulls_equal=True, maintain_order="left")
+    told = parts.group_by("use").agg(
         length.median().alias("median"),
         length.quantile(0.25, "lower").alias("quartile"),
         length.min().alias("least"),
@@ -196,10 +204,9 @@ def _table(trace: Trace, known: tuple[Device, ...]) -> pl.DataFrame:
         length.sort_by("start_ns").head(_MOST_LENGTHS).alias("lengths"),
         pl.struct("node", "agent_id").n_unique().alias("agents"),
         pl.col("workgroups", "workgroup_size").first(),
+        pl.col([name for name in same if name not in by]).first(),
     )
-    if told.height:
-        return grouped.join(told, on="signature", how="left", nulls_equal=False)
-    return grouped.with_columns(pl.lit(None, pl.String).alias(name) for name in _OPERATOR[:-1])
+    return longest.join(told, on="use", maintain_order="left")
 
 
 def _use(row: Mapping[str, Any], device: Device) -> Use:
