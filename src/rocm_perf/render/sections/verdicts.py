@@ -192,9 +192,7 @@ def _measured(excerpt: Excerpt, document: Document) -> list[Excerpt]:
     )
     others = tuple(row for row in excerpt.rows if row[0] not in document.metrics.counters)
     raw = replace(excerpt, title="Counters of which no metric is made, per dispatch", rows=others)
-    return (
-        [metrics, raw] if 0 < len(others) and len(others) + excerpt.left_out <= _MANY_COUNTERS else [metrics]
-    )
+    return [metrics, raw] if others and len(others) + excerpt.left_out <= _MANY_COUNTERS else [metrics]
 
 
 def _measure(row: KernelMetric) -> str:
