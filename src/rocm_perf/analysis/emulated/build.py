@@ -18,7 +18,7 @@ from rocm_perf.analysis.emulated.roofline import emulated_roofline
 from rocm_perf.analysis.emulated.rows import Counted
 from rocm_perf.analysis.emulated.tallies import tallies
 from rocm_perf.analysis.emulated.totals import totals
-from rocm_perf.analysis.limits.emulation import Counts, loads_of
+from rocm_perf.analysis.limits.emulation import Counts, emulated_limits, loads_of
 from rocm_perf.analysis.roofline.ceilings import ceilings
 from rocm_perf.analysis.roofline.devices import Device, device_of, named_device
 from rocm_perf.arch.catalog import gpus_of
@@ -36,6 +36,7 @@ from rocm_perf.model.results.count import (
     Resources,
     Totals,
 )
+from rocm_perf.model.results.limits import KernelLimits
 from rocm_perf.model.results.replay import CapturedDevice, Three
 from rocm_perf.model.schema import empty
 
@@ -89,15 +90,16 @@ def counting(
     resources = _resources(observed, fits)
     peaks = ceilings(device, empty("ceilings"), machines)
     roofline = emulated_roofline(observed.kernel, counts, device, peaks, time_ns)
+    work = _counts(observed, counted, counts)
+    loads = loads_of(work, device.gpu, time_ns)
     evidence = (
         _of_launch(observed, device, fits),
         of_roofline(roofline.point),
         of_intensity(roofline.point),
-        emulated_evidence(counts, resources),
+        emulated_evidence(counts, resources, loads),
     )
     measured, lines = measured_of(evidence), line_uses(counted)
-    work = _counts(observed, counted, counts)
-    loads = loads_of(work, device.gpu, time_ns)
+    units, readings, causes = emulated_limits(work, device.gpu, time_ns)
     return Counting(
         kernel=observed.kernel,
         name=observed.name,
@@ -110,7 +112,11 @@ def counting(
         resources=resources,
         roofline=roofline,
         bottleneck=bottleneck(
-            observed.kernel, measured, roofline.point, would_tell_more(measured, device, "")
+            observed.kernel,
+            measured,
+            roofline.point,
+            would_tell_more(measured, device, ""),
+            KernelLimits(tuple(units), tuple(readings), tuple(causes)),
         ),
         findings=count_findings(counts, work, device.gpu, loads),
         lines=lines,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rocm_perf.analysis.limits.emulation import Loads
 from rocm_perf.model.results.bottleneck import Evidence
 from rocm_perf.model.results.count import Resources, Totals
 from rocm_perf.units import format_count, format_share
 
+_BUSY = 0.1  # of the time: conflicts in an LDS that is busy less explain nothing
 _LDS, _LANES, _SCRATCH = "emulated LDS accesses", "emulated lanes", "emulated scratch accesses"
 
 
-def emulated_evidence(totals: Totals, resources: Resources) -> Iterator[Evidence]:
-    """Bank conflicts, active lanes and scratch."""
+def emulated_evidence(totals: Totals, resources: Resources, loads: Loads) -> Iterator[Evidence]:
+    """Yield bank conflicts where LDS is busy enough for them to matter, active lanes, and scratch."""
     lds = totals.lds
-    if lds and lds.conflict_share is not None:
+    if lds and lds.conflict_share is not None and loads.of("lds") >= _BUSY:
         says = f"{format_share(lds.conflict_share)} of the LDS cycles are lost to bank conflicts (emulated)"
         yield Evidence(name="lds_conflicts", value=lds.conflict_share, unit="", says=says, source=_LDS)
     if totals.active_lanes is not None:

@@ -53,6 +53,8 @@ def _finding(counts: Counts, defect: Defect, loads: Loads) -> Finding:
 def _bound(defect: Defect, loads: Loads) -> str:
     """Say what removing it saves at most."""
     of_what = "of its time" if loads.is_timed else "of the least time that the counts allow"
+    if defect.id == "uncoalesced" and not loads.is_timed and defect.saves:
+        of_what = "of the time that it takes if no cache serves the lines"
     if defect.saves is None:
         return "how much time it costs, counts alone do not say"
     if not defect.saves:

@@ -22,6 +22,7 @@ from rocm_perf.units import format_bytes, format_share
 SOURCE: Literal["emulation"] = "emulation"
 NO_TIME = "emulation has no time, and none was given"
 FULL, SURE = 0.6, 0.8  # of the time: a unit is likely the limit, and is the limit
+_LINE_BYTES = 128
 _LEAST_SHARE = 0.05  # of the time: what explains less is no cause
 
 CONFLICTS = 0.2  # of the LDS cycles
@@ -125,6 +126,7 @@ class Loads(msgspec.Struct, frozen=True):
     """How busy each unit is, as shares of one time: that of the kernel, or the least that its counts allow."""
 
     shares: Mapping[str, float]
+    whole_ns: float
     is_timed: bool
 
     def of(self, unit: str) -> float:
@@ -171,7 +173,7 @@ def loads_of(counts: Counts, gpu: Gpu | None, time_ns: float | None) -> Loads:
     times = _least_times(counts, gpu, is_spread=time_ns is not None)
     whole = time_ns if time_ns and gpu else max(times.values(), default=0.0)
     shares = {unit: ns / whole for unit, ns in times.items() if whole}
-    return Loads(shares, is_timed=bool(time_ns and gpu))
+    return Loads(shares, whole, is_timed=bool(time_ns and gpu))
 
 
 def _least_times(counts: Counts, gpu: Gpu | None, *, is_spread: bool) -> dict[str, float]:
@@ -231,7 +233,7 @@ def _bank_conflicts(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[
     )
 
 
-def _uncoalesced(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
+def _uncoalesced(counts: Counts, gpu: Gpu | None, loads: Loads) -> Iterator[Defect]:
     wasted, parts, evidence = 0.0, [], []
     for what, times, moved, lines, dense in _ACCESSES:
         touched, needed = counts.of(lines), counts.of(dense)
@@ -253,14 +255,23 @@ def _uncoalesced(counts: Counts, _gpu: Gpu | None, loads: Loads) -> Iterator[Def
         "l1": 1 - min(0.95, wasted / max(wasted, counts.of("l1 look-ups"))),
         "memory": min(1.0, asked / compulsory) if compulsory else 1.0,
     }
-    unit = max(relieved, key=lambda one: loads.of(one) * (1 - relieved[one]))
+    # The least time has every line once. Where no cache serves the rest, memory moves all of them.
+    moved_ns = whole * (gpu.l1_line_bytes or _LINE_BYTES) / gpu.memory_gbps if gpu else 0.0
+    uncached = moved_ns / loads.whole_ns if loads.whole_ns else 0.0
+    left = max((loads.of(unit) * relieved.get(unit, 1.0) for unit in loads.shares), default=0.0)
+    saves = max(0.0, 1 - left / (1.0 if loads.is_timed else max(1.0, uncached)))
+    share = wasted / whole
     yield Defect(
         id="uncoalesced",
-        share=loads.of(unit) * (1 - relieved[unit]),
-        saves=loads.saved(relieved),
-        unit=unit,
+        share=min(saves, share * uncached) if loads.is_timed else share,
+        saves=saves,
+        unit=max(relieved, key=lambda one: loads.of(one) * (1 - relieved[one])),
         title=f"its {' and its '.join(parts)}",
-        evidence=(*evidence, "whether the caches hide it, counts do not say"),
+        evidence=(
+            *evidence,
+            f"{format_share(share)} of the lines that it asks for are asked for in vain, unless a cache keeps them for "
+            "later accesses",
+        ),
     )
 
 
