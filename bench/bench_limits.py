@@ -56,8 +56,12 @@ def synthetic() -> Trace:
         *(pl.lit(size).alias(name) for name, size in _SHAPE.items()),
     )
     values = dispatches.select("dispatch_id", "agent_id").join(pl.DataFrame({"counter": names}), how="cross")
-    values = values.with_columns((pl.col("counter").hash(7) % 1_000_000 + pl.col("dispatch_id")).cast(pl.Float64).alias("value"))
-    agents = pl.DataFrame({"agent_id": [1], "kind": ["GPU"], "name": [gpu.name], "gfx": [gpu.gfx], "cu_count": [304]})
+    values = values.with_columns(
+        (pl.col("counter").hash(7) % 1_000_000 + pl.col("dispatch_id")).cast(pl.Float64).alias("value")
+    )
+    agents = pl.DataFrame(
+        {"agent_id": [1], "kind": ["GPU"], "name": [gpu.name], "gfx": [gpu.gfx], "cu_count": [304]}
+    )
     frames = {"dispatches": dispatches, "counters": values, "agents": agents}
     return Trace({name: schema.conform(name, frame) for name, frame in frames.items()})
 
@@ -65,7 +69,11 @@ def synthetic() -> Trace:
 _SHAPE = {
     **{f"grid_{axis}": size for axis, size in (("x", 1 << 20), ("y", 1), ("z", 1))},
     **{f"workgroup_{axis}": size for axis, size in (("x", 256), ("y", 1), ("z", 1))},
-    **{"vgprs": 64, "agprs": 0, "sgprs": 32, "lds_bytes": 0, "scratch_bytes": 0},
+    "vgprs": 64,
+    "agprs": 0,
+    "sgprs": 32,
+    "lds_bytes": 0,
+    "scratch_bytes": 0,
 }
 
 

@@ -324,18 +324,19 @@ def _kept_out(table: Table) -> Iterator[str]:
 def _bank_conflicts(table: Table) -> Found | None:
     conflicts = table.share("conflict_share")
     of_unit = table.share("lds_of_l1", 1.0)
-    lost = table.busy("lds") * of_unit * conflicts
+    unit = "lds" if "lds" in table.units else "l1"
+    lost = table.busy(unit) * of_unit * conflicts
     if conflicts < 0.2 or lost < 0.1:
         return None
     ways = f", {1 / (1 - conflicts):.0f} cycles for what one would do" if conflicts < 0.99 else ""
     return Found(
         "bank-conflicts",
         lost,
-        min(lost, _saved(table, {"lds": 1 - of_unit * conflicts})),
+        min(lost, _saved(table, {unit: 1 - of_unit * conflicts})),
         "proven" if table.busy("lds") >= FULL else "likely",
         f"{format_share(conflicts)} of the cycles of {_local(table)} are bank conflicts{ways}",
-        (_says(table, "lds"), *_waited(table, "wait_local_queue", "wait_local", "lds_wait_share")),
-        ("lds",) if lost >= 0.3 else (),
+        (_says(table, unit), *_waited(table, "wait_local_queue", "wait_local", "lds_wait_share")),
+        ("lds", unit) if lost >= 0.3 else (),
     )
 
 
@@ -343,7 +344,9 @@ def _used(table: Table) -> float | None:
     """Return the share of the bytes that global accesses touch which lanes asked for."""
     loads, stores = table.value("used_load_bytes"), table.value("used_store_bytes")
     if loads is None and stores is None:
-        reads = table.value("l2_reads_per_load")
+        excess, reads = table.value("excess_sectors"), table.value("l2_reads_per_load")
+        if excess is not None:
+            return 1 - excess
         return None if reads is None or reads <= 8 else 8 / reads
     of_loads = table.share("load_share", 1.0 if not stores else 0.0 if not loads else 0.5)
     return (loads or 0.0) * of_loads + (stores or 0.0) * (1 - of_loads)
@@ -383,6 +386,8 @@ def _uncoalesced(table: Table) -> Found | None:
 
 def _which_access(table: Table) -> str:
     loads, stores = table.value("used_load_bytes"), table.value("used_store_bytes")
+    if loads is None and stores is None:
+        return f"{format_share(table.share('excess_sectors'))} of the sectors of global memory would not be needed"
     parts = [
         f"{what} use {share * 32:.0f} of the 32 bytes of a sector"
         for what, share in (("loads", loads), ("stores", stores))
@@ -630,14 +635,18 @@ def _roofs(table: Table, explained: set[str]) -> Iterator[Found]:
         busy, load = table.busy(unit), table.load(unit)
         if unit in explained or load < (SURE if _is_short(table) else FULL):
             continue
-        if (unit in _SHADOWS and _has_pipe(table, busy)) or _feeds_memory(table, unit):
+        if _feeds_memory(table, unit):
+            if table.load("memory") < FULL:
+                yield _fullest_unit(table, "memory")
+            continue
+        if unit in _SHADOWS and _has_pipe(table, busy):
             continue
         cause = _roof_of(table, unit)
         yield Found(
             cause,
             busy,
             _to_roof(table, unit, busy),
-            _certain(load),
+            "hint" if unit != "memory" and _is_of_parts(table, unit) else _certain(load),
             _fills(table, unit),
             (*_use(table, unit), *_reaches(table, unit), *_doubt(table, unit), *_busiest(table)),
             (unit,),
@@ -665,9 +674,16 @@ def _doubt(table: Table, unit: str) -> Iterator[str]:
 
 
 def _feeds_memory(table: Table, unit: str) -> bool:
-    """Return whether a cache is about as full as the memory behind it, on AMD: its peak is computed, that of the memory
-    is measured."""
-    return not table.nvidia and unit in ("l1", "l2") and table.load("memory") >= 0.8 * table.load(unit)
+    """Return whether a cache is about as full as the memory behind it. AMD's caches have computed peaks, that of the memory
+    is measured; NVIDIA's throughput of L2 is that of its fullest part, the way to the memory among them."""
+    if unit not in ("l1", "l2") or (table.nvidia and not (unit == "l2" and _is_of_parts(table, unit))):
+        return False
+    return table.load("memory") >= (0.65 if table.nvidia else 0.8) * table.load(unit)
+
+
+def _is_of_parts(table: Table, unit: str) -> bool:
+    """Return whether the share of a unit is that of the fullest of its parts, which is not named."""
+    return unit in table.units and "__throughput" in table.units[unit].busy.formula
 
 
 _SHADOWS = ("issue", "loads", "address")  # full because another unit is

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from rocm_perf.analysis.limits.geometry import fitting, with_geometry
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.devices import Device
+from rocm_perf.analysis.roofline.direct import SM
 from rocm_perf.analysis.roofline.regime import IMPLAUSIBLE
 from rocm_perf.arch.metric_data import metrics
 from rocm_perf.arch.metric_evaluation import WEIGHT
@@ -68,6 +69,7 @@ _GROUPS: Mapping[Literal["waits", "parallelism", "work"], tuple[str, ...]] = {
         "load_share",
         "used_memory_bytes",
         "used_l2_bytes",
+        "excess_sectors",
         "sectors_per_load",
         "l2_reads_per_load",
         "l1_lookups_per_access",
@@ -415,6 +417,8 @@ def _of_roofline(point: KernelRoofline | None, *, nvidia: bool) -> Iterator[Unit
         unit = _ROOFS.get(name) or (
             MATRIX if name.endswith("matrix") else VECTOR if kind == "compute" else ""
         )
+        if name == SM:
+            continue  # that something of an SM is full, not which of a dozen units
         if unit and percent <= IMPLAUSIBLE and percent / 100 > busiest.get(unit, (0.0, ""))[0]:
             busiest[unit] = (percent / 100, name)
     for unit, (share, name) in busiest.items():

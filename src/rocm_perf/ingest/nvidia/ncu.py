@@ -21,6 +21,7 @@ from rocm_perf.arch.toml import read_toml
 from rocm_perf.errors import EmptyCaptureError, InputError
 from rocm_perf.ingest.io.csv import drop_incomplete, header, integer, parse_csv
 from rocm_perf.ingest.io.source import Source
+from rocm_perf.ingest.nvidia.ncu_rules import numbers_of_rules
 from rocm_perf.ingest.nvidia.spelling import demangled_spelling
 from rocm_perf.ingest.part import Adapter, Part, part
 from rocm_perf.ingest.peek import Peek
@@ -263,6 +264,13 @@ def _long(table: pl.DataFrame) -> pl.DataFrame:
         _text(table, "Metric Unit").fill_null("").alias("unit"),
         _text(table, "Section Name").alias("section"),
     ).drop_nulls(["counter", "text"])
+    rules = table.select(
+        integer("ID").alias("dispatch_id"),
+        _text(table, "Rule Description").alias("rule"),
+        pl.lit("").alias("unit"),
+        _text(table, "Section Name").alias("section"),
+    )
+    rows = pl.concat([rows, numbers_of_rules(rules).select(rows.columns)])
     names = rows["counter"].unique()
     no_metrics = [name for name in names if _NO_METRIC.fullmatch(name)]
     return _with_values(rows.filter(~pl.col("counter").is_in(no_metrics)))
