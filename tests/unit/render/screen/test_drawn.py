@@ -77,7 +77,7 @@ def test_recordings_with_drawings_fit(name: str, width: int) -> None:
 
 def test_letters_stand_before_the_kernels_in_the_table() -> None:
     text = shown(recorded(GELU), 160)
-    assert "memory bandwidth  a  vectorized_elementwise_kernel<MulFunctor>" in text
+    assert "HBM 100 %          a  vectorized_elementwise_kernel<MulFunctor>" in text
     assert "compute           c  nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT" in text
 
 
