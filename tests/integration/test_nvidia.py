@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import rocm_perf
@@ -30,6 +31,7 @@ def run(program: Path, tmp_path: Path, *words: str, **variables: str) -> subproc
         XDG_CACHE_HOME=str(program.parent / "cache"),
         LD_LIBRARY_PATH=str(program.parent),
     )
+    environment |= {name: value for name, value in variables.items() if name.startswith("FAKE_")}
     if "compiler" in variables:
         compiler = tmp_path / "fake-rocm" / "bin" / "c++"
         compiler.write_text(variables["compiler"])
@@ -69,3 +71,36 @@ def test_a_tracer_that_does_not_compile_gives_way(program: Path, tmp_path: Path)
     assert done.stdout == "ready\n"
     assert done.returncode == 4
     assert "no such luck" in done.stderr
+
+
+SUMS = """
+name = "sums"
+[kernel.add]
+symbol = "add(float *, float *, int)"
+bytes = {hbm = 1.0e6}
+grid = [1280]
+[kernel.other]
+symbol = "other(int)"
+bytes = {hbm = 1.0e6}
+grid = [1280]
+[[thread]]
+name = "main"
+steps = [{repeat = 9, steps = [{launch = "add"}, {launch = "other"}]}, {sync = "device"}]
+"""
+
+
+def test_a_few_launches_of_the_kernels_that_matter_are_counted_behind_the_trace(
+    program: Path, tmp_path: Path
+) -> None:
+    """ncu spells the parameters of a kernel in another way than CUPTI, for which it is `add(float*, float*, int)`."""
+    workload = tmp_path / "sums.toml"
+    workload.write_text(SUMS)
+    done = run(program, tmp_path, "--deep", "--", str(program), "quick", FAKE_WORKLOAD=str(workload))
+    assert done.returncode == 0, done.stderr
+    assert "of 1 kernel with 100.0 % of the kernel time (add, launches 2, 3 of each)" in done.stderr
+    trace = rocm_perf.load(tmp_path / "runs")
+    assert trace.table("dispatches").filter(pass_id=1).height == 1000
+    assert trace.table("dispatches")["kernel"].unique().to_list() == ["add(float*, float*, int)"]
+    assert "equally often" not in done.stderr
+    counted = trace.table("counters").filter(pl.col("counter") == "dram__bytes_read.sum")
+    assert counted.height == 2

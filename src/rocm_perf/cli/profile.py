@@ -178,7 +178,7 @@ def _report(recorded: Recorded, args: argparse.Namespace) -> None:
         if args.verb == "counters" and document.metrics.indicators:
             print_sections(document, ["indicators"], console, view)
     say(f"recorded in {_run_folder(recorded)}")
-    if recorded.record.preset == "auto":
+    if recorded.record.preset == "auto" and recorded.record.deep is None and not args.deep:
         _advise(document, recorded)
 
 
@@ -202,10 +202,12 @@ def _run_folder(recorded: Recorded) -> Path:
 def _advise(document: Document, recorded: Recorded) -> None:
     """Say which targeted preset is worth a second recording."""
     from rocm_perf.analysis.verdict.next_preset import next_preset
+    from rocm_perf.collect.request.presets import preset
 
     if worth := next_preset(document):
         command = shlex.join(recorded.record.command)
-        say(f"next: rocm-perf profile --preset {worth.preset} -- {command} ({worth.reason})")
+        what = "--deep" if preset(worth.preset).counters else f"--preset {worth.preset}"
+        say(f"next: rocm-perf profile {what} -- {command} ({worth.reason})")
 
 
 def _sections(text: str) -> list[str]:

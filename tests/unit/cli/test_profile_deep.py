@@ -65,6 +65,41 @@ def test_trace_and_counters_are_one_recording_with_one_answer(capfd: pytest.Capt
     assert written == {"profile.json", "roofline.json", "dag.json", "analysis.json"}
 
 
+TWO_KERNELS = """
+name = "two kernels"
+[kernel.large]
+symbol = "large(float*)"
+bytes = {hbm = 1.0e9}
+grid = [1280000]
+[kernel.small]
+symbol = "small(float*)"
+bytes = {hbm = 1.0e5}
+grid = [1280]
+[[thread]]
+name = "main"
+steps = [{repeat = 5, steps = [{launch = "large"}, {launch = "small"}]}, {sync = "device"}]
+"""
+
+
+@pytest.mark.launches
+def test_kernels_that_do_not_matter_are_not_counted_nor_missed(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    workload = tmp_path / "two.toml"
+    workload.write_text(TWO_KERNELS)
+    monkeypatch.setenv("FAKE_WORKLOAD", str(workload))
+    assert main(["profile", "--deep", "-o", "mine", "--", "true"]) == 0
+    assert "equally often" not in capfd.readouterr().err
+    calls = load(Path("mine")).table("dispatches").group_by("kernel", "pass_id").len()
+    assert sorted(calls.rows()) == [
+        ("large(float*)", 1, 5),
+        ("large(float*)", 2, 5),
+        ("large(float*)", 3, 5),
+        ("large(float*)", 4, 5),
+        ("small(float*)", 1, 5),
+    ]
+
+
 @pytest.mark.launches
 def test_a_short_program_is_run_again_and_its_output_is_shown_once(capfd: pytest.CaptureFixture[str]) -> None:
     command = "echo to $(echo stdout); echo to $(echo stderr) >&2; " + RAN

@@ -41,7 +41,12 @@ _OTHER_MEMORY = (
 
 def passes_run_different_kernels(trace: Trace) -> list[Finding]:
     """Kernels that ran in one pass more often than in another."""
-    counts = trace.lazy("dispatches").group_by("kernel", "pass_id").agg(pl.len().alias("calls")).collect()
+    dispatches = trace.lazy("dispatches")
+    if trace.run.collection is not None and trace.run.collection.deep is not None:
+        # Behind a trace of everything, counters are those of the kernels that matter, or of a few of their launches.
+        counting = trace.lazy("counters").select("pass_id").unique()
+        dispatches = dispatches.join(counting, on="pass_id", how="semi")
+    counts = dispatches.group_by("kernel", "pass_id").agg(pl.len().alias("calls")).collect()
     passes = counts["pass_id"].n_unique()
     if passes < 2:
         return []
