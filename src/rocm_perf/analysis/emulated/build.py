@@ -18,7 +18,8 @@ from rocm_perf.analysis.emulated.roofline import emulated_roofline
 from rocm_perf.analysis.emulated.rows import Counted
 from rocm_perf.analysis.emulated.tallies import tallies
 from rocm_perf.analysis.emulated.totals import totals
-from rocm_perf.analysis.limits.emulation import Counts, emulated_limits, loads_of
+from rocm_perf.analysis.limits.emulated_work import Counts, loads_of
+from rocm_perf.analysis.limits.emulation import emulated_limits
 from rocm_perf.analysis.roofline.ceilings import ceilings
 from rocm_perf.analysis.roofline.devices import Device, device_of, named_device
 from rocm_perf.arch.catalog import gpus_of

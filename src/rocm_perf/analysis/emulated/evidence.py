@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_perf.analysis.limits.emulation import Loads
+from rocm_perf.analysis.limits.emulated_work import Loads
 from rocm_perf.model.results.bottleneck import Evidence
 from rocm_perf.model.results.count import Resources, Totals
 from rocm_perf.units import format_count, format_share

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_perf.analysis.limits.catalogue import remedy
-from rocm_perf.analysis.limits.emulation import Counts, Defect, Loads, defects
+from rocm_perf.analysis.limits.emulated_defects import Defect, defects
+from rocm_perf.analysis.limits.emulated_work import Counts, Loads
 from rocm_perf.arch.gpu import Gpu
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.results.count import Totals

@@ -9,7 +9,8 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from rocm_perf.analysis.limits.emulation import Counts, emulated_limits
+from rocm_perf.analysis.limits.emulated_work import Counts
+from rocm_perf.analysis.limits.emulation import emulated_limits
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.analysis.roofline.emulated import counted_launches

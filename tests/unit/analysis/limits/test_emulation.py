@@ -9,7 +9,8 @@ import pytest
 
 from rocm_perf.analysis.emulated.build import counting
 from rocm_perf.analysis.limits.counted_launches import Limits, limits_by_emulation
-from rocm_perf.analysis.limits.emulation import Counts, emulated_limits
+from rocm_perf.analysis.limits.emulated_work import Counts
+from rocm_perf.analysis.limits.emulation import emulated_limits
 from rocm_perf.analysis.roofline.devices import devices
 from rocm_perf.arch.catalog import find_gpu
 from rocm_perf.ingest.io.source import Source
