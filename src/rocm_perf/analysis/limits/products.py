@@ -17,6 +17,7 @@ from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
 FULL = 0.8  # of the compute units have work: a GPU with more is full
 _MOST_SPLITS = 64
+_MANY_PARTS = 8
 _SWIZZLES = (2, 4, 8)  # tiles to which CUTLASS rounds one side of its grid up
 _SWIZZLE = 1.35  # times the tiles at most, unless there are few of them
 _STEPS = 8  # of the sum that a part keeps at least
@@ -92,19 +93,21 @@ def _grid(tile: Tile, sizes: tuple[int, ...], recorded: int | None, units: int) 
     high, wide = tile.sides
     along = (-(-rows // high), -(-columns // wide))
     for whole in sorted(_rounded_up(along, batch)):
-        if recorded % whole == 0 and recorded // whole <= _MOST_SPLITS:
-            return recorded, recorded // whole, "padded"
+        split, rest = divmod(recorded, whole)
+        if not rest and (split == 1 or (split <= _MOST_SPLITS and whole <= _SWIZZLE * tiles)):
+            return recorded, split, "padded"
     return recorded, 1, "other"
 
 
 def _rounded_up(along: tuple[int, int], batch: int) -> set[int]:
     """Return the workgroups of grids with one side rounded up to the width of a swizzle, or to that of a cluster."""
     high, wide = along
+    few = high * wide < _SWIZZLES[-1] * 2
     return {
         batch * size
         for step in _SWIZZLES
         for size in (-(-high // step) * step * wide, high * -(-wide // step) * step)
-        if size <= _SWIZZLE * high * wide or high * wide < _SWIZZLES[-1] * 2
+        if few or size <= _SWIZZLE * high * wide
     }
 
 
@@ -136,10 +139,28 @@ def _of_grid(launch: Launch, placed: Fit, rates: Rates, times: Times, streams: b
         wave = of_arithmetic(placed.wave, launch, rates)
     if wave >= LEAST_LOSS and placed.workgroups <= _FEW_ROUNDS * rates.units:
         yield replace(_last_wave(launch, placed, rates), times=wave)
+    yield from _over_split(launch, placed)
     batch = (launch.sizes or (1,))[0]
     edge = of_arithmetic(placed.edge, launch, rates)
     if edge >= LEAST_LOSS and not streams:
         yield replace(_padding(launch, placed, many=batch > _MANY and edge >= 2), times=edge)
+
+
+def _over_split(launch: Launch, placed: Fit) -> Iterator[Loss]:
+    """Yield that a sum is split into parts of less than a step each: adding them up then costs more than they do."""
+    terms = (launch.sizes or (1, 0, 0, 0))[3]
+    parts = (launch.workgroups or 0) // placed.tiles
+    if parts < _MANY_PARTS or terms >= parts * (placed.tile.k or 8):
+        return
+    yield Loss(
+        id="over-split",
+        certainty="likely",
+        title=f"its sums of {terms} terms are split in {parts} parts: adding them up takes longer than computing them",
+        evidence=(
+            f"{launch.workgroups:,} workgroups for {format_count(placed.tiles, 'tile')}",
+            _size(launch),
+        ),
+    )
 
 
 def of_arithmetic(times: float, launch: Launch, rates: Rates) -> float:

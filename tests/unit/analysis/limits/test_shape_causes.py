@@ -409,3 +409,18 @@ def test_half_of_a_kernels_time_in_one_call_is_said() -> None:
     assert first.id == "few-tiles"
     assert first.share == pytest.approx(0.517, abs=0.001)
     assert first.evidence[-1] == "so it is in calls with 52.6 % of the kernel's time"
+
+
+def test_a_sum_in_too_many_parts_is_named() -> None:
+    """One step of a recurrent network on an H200: 2 MFLOP take 51 us, for cuBLAS splits a sum of 512 in 264 parts."""
+    kernel = (
+        "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize32x128x8_stage3_warpsize1x2x1_ffma_aligna4_alignc4"
+    )
+    call = operator("aten::mm", [[16, 512], [512, 128]], "float", [launched(kernel, 51_456, 264, 64)])
+
+    first = causes_of(recorded(call), kernel, "NVIDIA H200 SXM")[0]
+
+    assert (first.id, first.certainty) == ("over-split", "likely")
+    assert first.title == (
+        "its sums of 512 terms are split in 264 parts: adding them up takes longer than computing them"
+    )
