@@ -51,9 +51,10 @@ override is noted. Fewer compute units than the product has (partition modes of 
 caches. A higher recorded clock raises the rates; a lower one does not lower them, because some drivers report the
 game clock as the highest.
 
-Where a recording does not say, `--gpu NAME` of `analyze`, `compare` and `report` does (`rocm_perf.analyze(path, gpu="MI300X")` in Python): a name, the
-beginning or the end of one, or a gfx with one product. It fills in what is missing, keeps what is recorded (the compute units of a partition), and is
-marked "as you named it". A name that the recording itself, the names of its kernels (`ISA942`, `nvjet_sm90`) or its counters contradict is refused.
+Where a recording does not say, `--gpu NAME` of `analyze`, `compare` and `report` does (`rocm_perf.analyze(path,
+gpu="MI300X")` in Python): a name, the beginning or the end of one, or a gfx with one product. It fills in what is
+missing, keeps what is recorded (the compute units of a partition), and is marked "as you named it". A name that the
+recording itself, the names of its kernels (`ISA942`, `nvjet_sm90`) or its counters contradict is refused.
 """
 
 

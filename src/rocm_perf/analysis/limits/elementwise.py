@@ -215,8 +215,9 @@ def index_atomics(use: Use, of_kernel: KernelUses) -> Cause | None:
         share=0.5,
         saves=None,
         certainty="likely",
-        title=f"{source.elements:,} elements are added up in {target.elements:,} places, {each:,.0f} for each",
-        evidence=(*_operator(use), *_moved(use), "additions to one place wait for each other"),
+        title=f"additions to few places wait for each other: {source.elements:,} elements in {target.elements:,} "
+        f"places, {each:,.0f} for each",
+        evidence=(*_operator(use), *_moved(use)),
         source="shapes",
     )
 

@@ -181,13 +181,16 @@ def _weights(use: Use, of_kernel: KernelUses) -> Cause | None:
             )
         elif saves == 0:
             evidence += ("it is at the roof of the memory: only fewer bytes, or more tokens for them, help",)
+    few = f"{_rows(sizes.rows)} for each of {sizes.experts} experts"
     return cause(
         "expert-weights",
         use.kernel,
         share=min(1.0, max(share, 0.5)),
         saves=saves,
         certainty="proven" if share >= _AT_ROOF else "likely",
-        title=f"{_rows(sizes.rows)} for each of {sizes.experts} experts: reading their weights sets the pace",
+        title=f"{few}: reading their weights sets the pace"
+        if share >= _AT_ROOF
+        else f"reading the weights sets the pace: {few}",
         evidence=evidence,
         source="shapes",
     )
@@ -264,8 +267,8 @@ def _low_tiles(use: Use, _: KernelUses) -> Cause | None:
         share=0.5,
         saves=None,
         certainty="hint",
-        title=f"tiles of {product.height} rows, chosen for experts with few rows: reading their weights "
-        f"({product.weight.name}) sets the pace",
+        title=f"reading the weights ({product.weight.name}) of experts with few rows sets the pace: its tiles have "
+        f"{product.height}",
         evidence=(
             f"its name says a tile of {product.height} x {product.width}, and weights of {product.weight.name}",
             "how large the experts are, and how many tokens they get, is not recorded: a recording with shapes "

@@ -302,7 +302,7 @@ def no_reuse(of_kernel: KernelUses) -> list[Cause]:
             share=0.5,
             saves=None,
             certainty="likely",
-            title="a product that uses no shared memory: each thread reads its row and its column for itself",
+            title="each thread reads its row and its column for itself: a product that uses no shared memory",
             evidence=(
                 f"its launches reserve 0 B of shared memory for {format_count(use.workgroups or 0, 'workgroup')}",
                 "tiles of 16 x 16 in shared memory read each value a sixteenth as often from the caches",
