@@ -78,7 +78,7 @@ def test_recordings_with_drawings_fit(name: str, width: int) -> None:
 def test_letters_stand_before_the_kernels_in_the_table() -> None:
     text = shown(recorded(GELU), 160)
     assert "HBM 100 %          a  vectorized_elementwise_kernel<MulFunctor>" in text
-    assert "compute           c  nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT" in text
+    assert "tensor cores 82 %  c  nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT" in text
 
 
 def test_names_stay_whole_where_the_drawing_can_be_narrower() -> None:
