@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rocm_perf.analysis.limits.catalogue import catalogue, remedy
 from rocm_perf.analysis.limits.code import code_causes, code_evidence
+from rocm_perf.analysis.limits.judging import WEIGHTS, Found
 from rocm_perf.analysis.limits.patterns import group_causes, pattern_causes
-from rocm_perf.analysis.limits.rules import WEIGHTS, Found, causes
+from rocm_perf.analysis.limits.rules import causes
 from rocm_perf.analysis.limits.shapes import shape_causes
 from rocm_perf.analysis.limits.table import counted, launched, table_metrics, unit_table
 from rocm_perf.analysis.roofline.amounts import Key

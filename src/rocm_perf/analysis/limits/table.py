@@ -1,4 +1,5 @@
-"""The table of units of a kernel: how busy each unit was, what it waited for, how much ran at once, what its work is."""
+"""The table of units of a kernel: how busy each unit was, what it waited for, how much ran at once, and what its work
+is."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What limits a kernel on AMD, by its counters: kernels of public recordings with known answers, and one planted limit at a
-time on each chip."""
+"""What limits a kernel on AMD, by its counters: kernels of public recordings with known answers, and one planted limit
+at a time on each chip."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from shutil import copyfile
 from typing import Any
 
 import pytest
-import tomllib
 
 from rocm_perf.analysis.limits.build import kernel_limits
 from rocm_perf.analysis.roofline.build import roofline
 from rocm_perf.analysis.roofline.devices import devices
 from rocm_perf.arch import catalog
 from rocm_perf.arch.gpu import Gpu
+from rocm_perf.arch.toml import read_toml
 from rocm_perf.ingest.load import load
 from rocm_perf.model.results.limits import KernelLimits
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import trace
 
 TESTS = Path(__file__).parents[3]
-RECORDED = tomllib.loads((TESTS / "data" / "amd" / "limits.toml").read_text())["kernel"]
+RECORDED: list[dict[str, Any]] = read_toml(
+    (TESTS / "data" / "amd" / "limits.toml").read_bytes(), "limits.toml"
+)["kernel"]
 SHARED = TESTS.parents[1] / "shared" / "data"
 MI308X = {"name": "MI308X", "gfx": "gfx942", "cu_count": 80}  # no product of the catalogue
 
@@ -142,7 +144,7 @@ def by_type(gpu: Gpu, **shares: float) -> dict[str, float]:
     }
 
 
-def planted(limit: str, gpu: Gpu) -> tuple[dict[str, float], dict[str, int]]:
+def planted(limit: str, gpu: Gpu) -> tuple[dict[str, float], dict[str, int]]:  # noqa: PLR0912
     """Counters and launch of a kernel with one limit."""
     of_64 = 2 if gpu.gfx == "gfx90a" else 1  # its L1 reads 64 bytes at once from L2, that of later chips 128
     ea = "TCC_EA_" if gpu.gfx == "gfx90a" else "TCC_EA0_"
