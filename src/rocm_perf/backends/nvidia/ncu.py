@@ -133,6 +133,7 @@ def _filters(wish: Wish) -> list[str]:
         # CONTEXT:STREAM:NAME:LAUNCH, the launch counted for each kernel; a colon within a name would end it.
         name = f"regex:{wish.kernel_include.replace(':', '.')}" if wish.kernel_include else ""
         numbers = "|".join(map(str, wish.kernel_launches))
+        numbers = numbers if len(wish.kernel_launches) == 1 else f"^({numbers})$"
         options += ["--kernel-name-base", "demangled", "--kernel-id", f"::{name}:{numbers}"]
     elif wish.kernel_include:
         options += ["--kernel-name-base", "demangled", "--kernel-name", f"regex:{wish.kernel_include}"]
