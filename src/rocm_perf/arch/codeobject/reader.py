@@ -89,7 +89,7 @@ def _images(
     if bytes(data[:4]) == MAGIC:
         yield from _of_elf(data, name, is_wanted)
     elif bytes(data[: len(bundles.MAGIC)]) == bundles.MAGIC or bytes(data[:4]) == bundles.COMPRESSED_MAGIC:
-        yield from _of_bundles(data, "the file")
+        yield from _of_bundles(data, "the file", is_wanted)
     elif bytes(data[:4]) == fatbin.MAGIC:
         yield from _of_fatbin(data, "the file", is_wanted)
     else:
@@ -109,7 +109,7 @@ def _of_elf(data: memoryview, name: str, is_wanted: Callable[[str], bool]) -> It
     for section in elf.sections:
         if section.name == ".hip_fatbin" and len(section.data):
             has_code = True
-            yield from _of_bundles(section.data, section.name)
+            yield from _of_bundles(section.data, section.name, is_wanted)
         elif section.name in (".nv_fatbin", "__nv_relfatbin") and len(section.data):
             has_code = True
             yield from _of_fatbin(section.data, section.name, is_wanted)
@@ -121,9 +121,12 @@ def _of_elf(data: memoryview, name: str, is_wanted: Callable[[str], bool]) -> It
         )
 
 
-def _of_bundles(data: memoryview, name: str) -> Iterator[_Image]:
+def _of_bundles(data: memoryview, name: str, is_wanted: Callable[[str], bool]) -> Iterator[_Image]:
     for entry in bundles.entries(data, name):
-        yield _Image(entry.place, entry.data, len(entry.data))
+        # hipv4-amdgcn-amd-amdhsa--gfx942:xnack-; what names no architecture that we know is looked into
+        arch = entry.place.rpartition("--")[2].partition(":")[0]
+        if not arch.startswith("gfx") or is_wanted(arch):
+            yield _Image(entry.place, entry.data, len(entry.data))
 
 
 def _of_fatbin(data: memoryview, name: str, is_wanted: Callable[[str], bool]) -> Iterator[_Image]:

@@ -32,7 +32,8 @@ _MOST_FILES = 256
 _MOST_CACHED = 100_000  # files of a cache that are looked at
 _MOST_WORDS = 16  # of a command that may be files
 _SUFFIXES = re.compile(r".*\.(so(\.[\d.]+)?|hsaco|co|cubin|fatbin|hipfb)")
-_URI = re.compile(r"file://(?P<path>[^#?]*)(?:[#?]offset=(?P<offset>\d+)&size=(?P<size>\d+))?$")
+_NUMBER = r"\d+|0x[0-9a-fA-F]+"
+_URI = re.compile(rf"file://(?P<path>[^#?]*)(?:[#?]offset=(?P<offset>{_NUMBER})&size=(?P<size>{_NUMBER}))?$")
 
 
 def with_own_code(trace: Trace, folder: Path, record: CollectionRecord) -> Trace:
@@ -140,8 +141,8 @@ def _loaded_objects(trace: Trace, names: Sequence[str]) -> Iterator[CodeSource]:
     rows = trace.table("kernels").filter(pl.col("kernel").is_in(names))
     for uri in rows["code_object_uri"].drop_nulls().unique(maintain_order=True):
         if match := _URI.match(uri):
-            size = int(match["size"] or 0)
-            yield CodeSource(Path(unquote(match["path"])), (int(match["offset"]), size) if size else None)
+            size = int(match["size"] or "0", 0)
+            yield CodeSource(Path(unquote(match["path"])), (int(match["offset"], 0), size) if size else None)
 
 
 def _of_program(record: CollectionRecord, variables: Mapping[str, str]) -> Iterator[CodeSource]:

@@ -172,10 +172,11 @@ def test_of_several_ranks_the_first_reads(code: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_caches")
-def test_the_place_that_the_profiler_names(code: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize("offset", ["64", "0x40"])
+def test_the_place_that_the_profiler_names(offset: str, code: bytes, tmp_path: Path) -> None:
     data = tmp_path / "a program"
     data.write_bytes(b"#" * 64 + code + b"#" * 64)
-    uri = f"file://{str(data).replace(' ', '%20')}#offset=64&size={len(code)}"
+    uri = f"file://{str(data).replace(' ', '%20')}#offset={offset}&size={len(code)}"
     rows = [
         {"kernel": "byte_copy", "code_object_uri": uri},
         {"kernel": "byte_copy", "code_object_uri": "memory://12#offset=0x1&size=9"},
