@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -129,12 +130,18 @@ def no_such_kernel(document: Document, name: str) -> str:
     names = list(dict.fromkeys(one.short_name for one in kernels_of(document)))
     if not names:
         return "the recording holds no kernels"
-    by_words = {short.partition("<")[0].rpartition("::")[2].casefold(): short for short in reversed(names)}
-    near = get_close_matches(name.casefold(), by_words, n=_NEAR)
-    offered = [by_words[one] for one in near] or names[:_NEAR]
+    by_words = {word: short for short in reversed(names) for word in _words(short)}
+    near = list(dict.fromkeys(by_words[one] for one in get_close_matches(name.casefold(), by_words, n=_NEAR)))
+    offered = near or names[:_NEAR]
     which = "similar names" if near else "the longest are"
     listed = ", ".join(squeezed(one, 60) for one in offered)
     return f"no kernel has a name that contains {name!r}; {which}: {listed}"
+
+
+def _words(short: str) -> list[str]:
+    """A name without its arguments, and the words that it is made of."""
+    base = short.partition("<")[0].rpartition("::")[2].casefold()
+    return [base, *re.split(r"[\W_]+", short.casefold())]
 
 
 def kernels_of(document: Document) -> list[Subject]:
