@@ -265,6 +265,14 @@ def _traits(launch: Launch, sizes: Convolution, times: Times) -> Iterator[Loss]:
                 f"{format_ns(times.reference)}",
             ),
         )
+    depth = sizes.channels // sizes.groups
+    if sizes.groups > 1 and depth < _INSTRUCTION:
+        yield Loss(
+            id="narrow-groups",
+            certainty="likely",
+            title=f"groups of {format_count(depth, 'channel')}: matrix instructions take {_INSTRUCTION} at a time",
+            evidence=(sizes.text, f"{sizes.groups} groups, each with a sum of its own"),
+        )
     why = _unusual(sizes)
     if why:
         yield Loss(

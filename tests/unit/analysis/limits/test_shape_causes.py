@@ -424,3 +424,17 @@ def test_a_sum_in_too_many_parts_is_named() -> None:
     assert first.title == (
         "its sums of 512 terms are split in 264 parts: adding them up takes longer than computing them"
     )
+
+
+def test_groups_of_a_few_channels_leave_matrix_instructions_empty() -> None:
+    """A layer of ResNeXt: 32 groups of 4 channels."""
+    recording, kernel = image(
+        [32, 128, 56, 56], [128, 4, 3, 3], IGEMM.format("128x32x16"), 800, 3136, padding="(1,1)", groups="32"
+    )
+
+    first = causes_of(recording, kernel)[0]
+
+    assert (first.id, first.title) == (
+        "narrow-groups",
+        "groups of 4 channels: matrix instructions take 16 at a time",
+    )
