@@ -84,6 +84,18 @@ def kernels_that_matter(dispatches: pl.DataFrame) -> tuple[KernelTime, ...]:
     )
 
 
+def _chosen(dispatches: pl.DataFrame, wanted: str) -> pl.DataFrame:
+    """The dispatches of the kernels that the user's regular expression finds; of all where there is none."""
+    if not wanted:
+        return dispatches
+    try:
+        expression = re.compile(wanted)
+    except re.error:  # another dialect than ours
+        return dispatches
+    names = [name for name in dispatches["kernel"].drop_nulls().unique() if expression.search(demangle(name))]
+    return dispatches.filter(pl.col("kernel").is_in(names))
+
+
 def launches_to_count(kernels: Sequence[KernelTime]) -> tuple[int, ...]:
     """The launches of each kernel that say enough about it: the second and third, where there are such, as the first
     may have found caches and pages cold; and the longest of those that hold most time, where launches differ."""
@@ -115,7 +127,7 @@ def _pattern(name: str) -> str:
 
 def further(plan: Plan, request: Request, machine: Machine, folder: Path, traced: Traced) -> Deeper:
     """The runs behind a plan that has traced the program."""
-    kernels = kernels_that_matter(traced.dispatches)
+    kernels = kernels_that_matter(_chosen(traced.dispatches, request.wish.kernel_include))
     if not kernels:
         return Deeper(refusal="no kernel with times was recorded")
     launches = launches_to_count(kernels)

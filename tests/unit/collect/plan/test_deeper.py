@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from rocm_perf.backends.base import Wish
 from rocm_perf.backends.machine import Machine
@@ -121,6 +122,19 @@ def test_on_nvidia_a_few_launches_are_replayed_in_one_run() -> None:
     assert more.record.launches == (2, 3)
     # The program, the start of ncu, and eight replays of two launches of 10 ms with 30 ms each for memory.
     assert more.record.estimated_ns == (2_000 + 3_000 + 8 * (2 * 30 + 20)) * MS
+
+
+def test_kernels_that_the_user_chose_are_counted_whatever_their_share() -> None:
+    machine = nvidia_with_ncu()
+    asked = replace(request(), wish=replace(request().wish, kernel_include="^(?!fill)"))
+    (plan, *_) = plans(asked, machine, HERE)
+    launches = [("fill(float*)", 50)] * 9 + [("a(int)", 1), ("b(int)", 1)]
+    more = further(plan, asked, machine, HERE, Traced(dispatches(*launches), 2_000 * MS))
+    assert more.plan is not None
+    assert more.record is not None
+    assert more.record.kernels == ("a(int)", "b(int)")
+    (run,) = more.plan.runs
+    assert run.command.argv[run.command.argv.index("--kernel-id") + 1] == "::regex:^(?!fill):1"
 
 
 def nvidia_with_ncu() -> Machine:
