@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rocm_perf.analysis.limits.catalogue import catalogue, remedy
 from rocm_perf.analysis.limits.code import code_causes, code_evidence
@@ -19,7 +19,6 @@ from rocm_perf.model.results.roofline import KernelRoofline, Roofline
 from rocm_perf.model.trace import Trace
 
 SHORT_NS = 10_000  # a shorter dispatch starts and ends as long as it works: shares of its time say little
-_MEASURED = ("counters", "thread trace", "PC samples", "emulation")
 _SUPPOSED = 0.8  # the weight of what shapes, geometry and code tell, beside what was measured
 
 
@@ -32,11 +31,12 @@ def kernel_limits(trace: Trace, known: tuple[Device, ...], points: Roofline) -> 
     for point in points.kernels:
         key = (point.gpu, point.kernel)
         table = unit_table(point.kernel, values.get(key, {}), point, known[point.gpu].gfx, launches.get(key))
-        found = [_told(one, point) for one in causes(table)] if key in values else []
+        found = [(one.weight, _told(one, point)) for one in causes(table)] if key in values else []
+        others = [one for source in supposed for one in source.get(key, ())]
         limits[key] = KernelLimits(
             units=tuple(table.units.values()),
             readings=tuple(table.readings.values()),
-            causes=ordered([*found, *(one for source in supposed for one in source.get(key, ()))]),
+            causes=_ordered([*found, *_weighed(others, beside=bool(found))]),
         )
     return limits
 
@@ -54,27 +54,30 @@ def _supposed(
     return [shape_causes(trace, known, points), pattern_causes(trace, known, points), code]
 
 
-def ordered(told: Iterable[Cause]) -> tuple[Cause, ...]:
+def _weighed(supposed: Iterable[Cause], *, beside: bool) -> Iterator[tuple[float, Cause]]:
+    """Yield causes with their weight; what shapes, grids and code tell weighs less beside what was measured."""
+    for one in supposed:
+        yield one.share * WEIGHTS[one.certainty] * (_SUPPOSED if beside else 1.0), one
+
+
+def _ordered(weighed: Iterable[tuple[float, Cause]]) -> tuple[Cause, ...]:
     """Return causes by the time that they explain and how certain that is, each id once."""
-    every = list(told)
-    measured = any(one.source in _MEASURED for one in every)
-
-    def weight(one: Cause) -> float:
-        supposed = _SUPPOSED if measured and one.source not in _MEASURED else 1.0
-        return one.share * WEIGHTS[one.certainty] * supposed
-
     by_id: dict[str, Cause] = {}
-    for one in sorted(every, key=lambda one: -weight(one)):
+    for _, one in sorted(weighed, key=lambda pair: -pair[0]):
         by_id.setdefault(one.id, one)
     return tuple(by_id.values())
 
 
 def _told(found: Found, point: KernelRoofline) -> Cause:
-    """Return what a rule found, with its remedy; shares of a very short dispatch are no more than a hint."""
+    """Return what a rule found, with its remedy; shares of a very short dispatch are no more than a hint.
+
+    What a remedy saves is time that the cause explains: where another unit would be the limit afterwards, that is more
+    than the waste alone.
+    """
     is_short = 0 < point.total_ns < SHORT_NS * point.calls
     return Cause(
         id=found.id,
-        share=min(1.0, found.share),
+        share=min(1.0, max(found.share, found.saves or 0.0)),
         saves=found.saves,
         certainty="hint" if is_short else found.certainty,
         title=found.title,
