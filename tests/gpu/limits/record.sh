@@ -25,7 +25,7 @@ recorded() {
   echo "$name exit $code after $((SECONDS - begin)) s" | tee -a "$out/times.txt"
   xz -T0 -c "$work/$name.json" >"$out/$name.json.xz"
   if [[ -d $work/$name ]]; then
-    tar -C "$work" -cf - --exclude="$name/*.json" "$name" | xz -T0 >"$out/$name.tar.xz"
+    tar -C "$work" -cf - --no-wildcards-match-slash --exclude="$name/*.json" "$name" | xz -T0 >"$out/$name.tar.xz"
     find "$work/$name" -name ncu.csv -exec head -c 4000 {} \; >"$out/$name.ncu_head.txt"
   fi
 }
