@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rocm_perf.analysis.limits.catalogue import catalogue, remedy
 from rocm_perf.analysis.limits.code import code_causes, code_evidence
+from rocm_perf.analysis.limits.counted_launches import limits_by_emulation
 from rocm_perf.analysis.limits.judging import WEIGHTS, Found
 from rocm_perf.analysis.limits.patterns import group_causes, pattern_causes
 from rocm_perf.analysis.limits.rules import causes
@@ -27,16 +28,19 @@ def kernel_limits(trace: Trace, known: tuple[Device, ...], points: Roofline) -> 
     values = counted(metric_tables(trace, known, table_metrics()), known)
     supposed = _supposed(trace, known, points)
     launches = launched(trace, known) if values else {}
+    emulated = limits_by_emulation(trace, known)
     limits = {}
     for point in points.kernels:
         key = (point.gpu, point.kernel)
         table = unit_table(point.kernel, values.get(key, {}), point, known[point.gpu].gfx, launches.get(key))
         found = [(one.weight, _told(one, point)) for one in causes(table)] if key in values else []
+        units, readings, exact = emulated.get(key, ([], [], []))
+        found += _weighed(exact)
         others = [one for source in supposed for one in source.get(key, ())]
         limits[key] = KernelLimits(
-            units=tuple(table.units.values()),
-            readings=tuple(table.readings.values()),
-            causes=_ordered([*found, *_weighed(others, beside=bool(found))]),
+            units=(*table.units.values(), *(one for one in units if one.unit not in table.units)),
+            readings=(*table.readings.values(), *(one for one in readings if one.name not in table.readings)),
+            causes=_ordered([*found, *_weighed(others, _SUPPOSED if found else 1.0)]),
         )
     return limits
 
@@ -54,10 +58,9 @@ def _supposed(
     return [shape_causes(trace, known, points), pattern_causes(trace, known, points), code]
 
 
-def _weighed(supposed: Iterable[Cause], *, beside: bool) -> Iterator[tuple[float, Cause]]:
-    """Yield causes with their weight; what shapes, grids and code tell weighs less beside what was measured."""
-    for one in supposed:
-        yield one.share * WEIGHTS[one.certainty] * (_SUPPOSED if beside else 1.0), one
+def _weighed(told: Iterable[Cause], by: float = 1.0) -> list[tuple[float, Cause]]:
+    """Return causes with their weight, by which they are ordered."""
+    return [(one.share * WEIGHTS[one.certainty] * by, one) for one in told]
 
 
 def _ordered(weighed: Iterable[tuple[float, Cause]]) -> tuple[Cause, ...]:
