@@ -13,8 +13,9 @@ _INTRO = """\
 
 <!-- Written by scripts/causes_page.py from src/rocm_perf/analysis/limits/causes/*.toml: change those, then run it. -->
 
-Every cause that `rocm-perf analyze` can name, by the word that `bottleneck` in `analysis.json` has for it. How causes are found, and what
-their share, bound and certainty mean, is in [limits.md](limits.md). A remedy is written for whoever can change the kernel.
+Every cause that `rocm-perf analyze` can name, by the word that `bottleneck` in `analysis.json` has for it. How causes
+are found, and what their share, bound and certainty mean, is in [limits.md](limits.md). A remedy is written for whoever
+can change the kernel.
 """
 _OWNERS = {
     "native": "in HIP or CUDA",

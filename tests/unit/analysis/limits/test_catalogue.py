@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from scripts.causes_page import PAGE, page
 
 from rocm_perf.analysis.limits.catalogue import catalogue, owners, remedy
-from scripts.causes_page import PAGE, page
 
 LIMITS = Path(__file__).parents[4] / "src" / "rocm_perf" / "analysis" / "limits"
 CODE = "\n".join(path.read_text() for path in sorted(LIMITS.glob("*.py")))
