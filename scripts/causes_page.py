@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rocm_perf.analysis.limits.catalogue import CauseText, catalogue
+from rocm_perf.analysis.limits.catalogue import CauseText, Owner, catalogue
 
 PAGE = Path(__file__).parents[1] / "docs" / "causes.md"
 _INTRO = """\
@@ -17,7 +17,7 @@ Every cause that `rocm-perf analyze` can name, by the word that `bottleneck` in 
 are found, and what their share, bound and certainty mean, is in [limits.md](limits.md). A remedy is written for whoever
 can change the kernel.
 """
-_OWNERS = {
+_OWNERS: dict[Owner, str] = {
     "native": "in HIP or CUDA",
     "triton": "in Triton",
     "torch": "through torch",
