@@ -12,6 +12,7 @@ from rocm_perf.arch.metric_recipes import recipes
 from rocm_perf.arch.metrics import evaluate, metrics_of, quantity
 
 from .counted import Pass, flop_counters, one, recording, table
+from .unit_examples import UNITS
 
 MI300X = find_gpu("MI300X")  # 304 CUs, 8 dies, 128 L2 channels
 MI355X = find_gpu("MI355X")
@@ -153,6 +154,7 @@ BY_HAND: list[tuple[Gpu, Pass, str, float]] = [
         "vector_f32_flops",
         9,
     ),
+    *UNITS,
 ]  # fmt: skip
 
 
