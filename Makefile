@@ -148,6 +148,7 @@ bench: $(READY) $(BROWSER) ## our speed beside what a user would pick instead (s
 	$(BIN)/python bench/pathological.py
 	$(BIN)/python bench/bench_rocpd.py
 	$(BIN)/python bench/bench_export.py
+	$(BIN)/python bench/bench_limits.py
 	$(BIN)/python bench/large.py
 	$(BIN)/python bench/bench_sim.py
 	$(BIN)/python bench/graph_scaling.py --with-hta
