@@ -245,6 +245,9 @@ TEXT: dict[str, str] = {
     "run_record": '{"kind": "rocm-perf run", "version": 1, "run_id": "r", "host": "box", "pid": 77, "command": ["./app", "a b"], '
     '"folder": "/", "started_at": "2026-01-01T00:00:00Z", "profiler": "rocprofv3", "state": "running", "passes": [{"number": 1, '
     '"profiler": "rocprofv3", "purpose": "trace", "argv": ["./app"], "folder": "pass_1", "outcome": "recorded"}]}',
+    "device_code": '{"kind": "rocm-perf code", "version": 1, "kernels": [{"symbol": "_Z3addPf", "name": "add(float*)", '
+    '"arch": "gfx942", "file": "app", "vgprs": 32, "scratch_bytes": 64, "code_bytes": 512, "mix": [{"work": "load", '
+    '"dtype": "", "width_bytes": 4, "loop": 1, "depth": 1, "count": 2, "source": "a.hip:3"}]}], "notices": []}',
     "count": '{"schema_version": 1, "kernel": "_Z3addPf", "name": "add(float*)", "gfx": "gfx942", "grid": [1024, 1, 1], '
     '"workgroup": [256, 1, 1], "executed": {"workgroups": 4, "of_workgroups": 4, "waves": 16, "wave_size": 64, "seconds": 0.1}, '
     '"roofline": {"point": {"work": [{"ceiling": "f32 vector", "amount": {"value": 1024, "unit": "FLOP"}}]}}}',

@@ -60,6 +60,8 @@ def test_nothing_breaks_a_bound_unseen(specimens: Path, name: str, gpu: Gpu) -> 
         assert row["value"] >= 0
         if row["metric"] != "lds_conflict_rate" and any(part in row["metric"] for part in SHARES):
             assert row["value"] <= 1, row
+        if row["metric"].startswith(("unit_", "working_")):
+            continue  # made of the same bytes, and doubted with them
         above = row["unit"] == "GB/s" and row["metric"] != "l2_gbps" and row["value"] > gpu.memory_gbps
         assert above == ("above" in (row["doubt"] or "")), row
         broken += above
@@ -137,7 +139,7 @@ def test_gfx1151_bytes_are_computed_and_doubted(specimens: Path) -> None:
     table = measured(specimens, f"{RADEON_8060S}decode_fetch_counter_collection.csv")
     assert value(table, "dram_read_bytes", 167) == 14_136.8125 * 1024
     assert value(table, "dram_read_gbps", 167) == pytest.approx(14_136.8125 * 1024 / 166_525)
-    assert all(doubt.startswith("not validated: FETCH_SIZE") for doubt in table.rows["doubt"])
+    assert all("not validated: FETCH_SIZE" in doubt for doubt in table.rows["doubt"])
 
 
 def test_gfx1151_recorded_ratios(specimens: Path) -> None:

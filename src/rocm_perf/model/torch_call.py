@@ -61,7 +61,9 @@ def arguments(
 def _argument(size: Any, kind: str, step: Any, text: str) -> Argument:
     if _is_tensor(size, kind):
         dtype, width = TORCH_TYPES[kind]
-        stride = (tuple(step),) if _is_shape(step) and len(step) == len(size) and _is_stride(size, step) else ()
+        stride = (
+            (tuple(step),) if _is_shape(step) and len(step) == len(size) and _is_stride(size, step) else ()
+        )
         return Argument(
             kind="tensor",
             shapes=(tuple(size),),

@@ -66,7 +66,7 @@ def test_a_section_that_does_not_exist_lists_those_that_do(
     assert main(["analyze", str(tmp_path / "missing"), "--show", names]) == 2
     error = capsys.readouterr().err
     assert "gaps, sync, launches" in error
-    assert "all." in error
+    assert "all;" in error
 
 
 def test_json_is_complete(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,13 +62,13 @@ def says_busy(table: Table, unit: str) -> tuple[str, ...]:
     return (says_share(table, unit),) if unit in table.units else ()
 
 
-def _is(title: str) -> str:
+def is_or_are(title: str) -> str:
     return "are" if title.partition(" (")[0].endswith("s") else "is"
 
 
 def is_busy(table: Table, unit: str) -> str:
     title = table.title(unit)
-    return f"{title} {_is(title)} busy {format_share(table.busy(unit))} of the time"
+    return f"{title} {is_or_are(title)} busy {format_share(table.busy(unit))} of the time"
 
 
 def wave_word(table: Table) -> str:

@@ -8,9 +8,9 @@ from rocm_perf.analysis.limits.judging import (
     FULL,
     SURE,
     Found,
-    _is,
     certainty_of,
     f64_is_as_fast,
+    is_or_are,
     is_short,
     saved_by,
     says_busiest,
@@ -28,12 +28,14 @@ def full_units(table: Table, explained: set[str]) -> Iterator[Found]:
         busy, load = table.busy(unit), table.load(unit)
         if unit in explained or load < (SURE if is_short(table) else FULL):
             continue
-        if _feeds_memory(table, unit):
+        if feeds_memory(table, unit):
             if table.load("memory") < FULL:
                 yield fullest_unit(table, "memory")
             continue
         if unit in _SHADOWS and _has_pipe(table, busy):
             continue
+        if unit == "l1" and table.nvidia and table.share("lds_of_l1") >= 0.5:
+            continue  # requests to shared memory are counted there too
         cause = _roof_of(table, unit)
         yield Found(
             cause,
@@ -51,7 +53,7 @@ def _fills(table: Table, unit: str) -> str:
     degree = "full" if _is_full(table, unit) else "busy"
     if unit == "memory":
         return f"{title} is {degree}: it moves {busy} of its peak rate"
-    return f"{title} {_is(title)} {degree}: {busy} of the time"
+    return f"{title} {is_or_are(title)} {degree}: {busy} of the time"
 
 
 def _reaches(table: Table, unit: str) -> Iterator[str]:
@@ -66,7 +68,7 @@ def _doubt(table: Table, unit: str) -> Iterator[str]:
         yield f"its rate is uncertain: {doubt}"
 
 
-def _feeds_memory(table: Table, unit: str) -> bool:
+def feeds_memory(table: Table, unit: str) -> bool:
     """Return whether a cache is about as full as the memory behind it.
 
     AMD's caches have computed peaks, that of the memory is measured; NVIDIA's throughput of L2 is that of its fullest
@@ -106,7 +108,7 @@ def _roof_of(table: Table, unit: str) -> str:
         "integer": "integer-arithmetic",
         "f64": "f64-arithmetic",
         "special": "special-functions",
-        "address": "barriers",
+        "address": "constant-cache" if table.busy("constants") >= 0.5 else "barriers",
         "constants": "constant-cache",
         "matrix": "matrix-units",
         "scalar": "scalar-unit",
@@ -123,6 +125,8 @@ def _to_roof(table: Table, unit: str, busy: float) -> float:
     """Return what is saved where the unit gives all that it can; more only with less work."""
     if unit in ("lds", "loads", "l1"):  # tiles in registers ask for less of the same
         return saved_by(table, {"lds": 0.0, "loads": 0.0, "l1": 0.0})
+    if unit == "l2":  # so do tiles nearer to the compute units
+        return saved_by(table, {"l2": 0.0, "lds": 0.3, "l1": 0.3, "loads": 0.3, "issue": 0.5})
     return 0.0 if _is_full(table, unit) else max(0.0, 1 - busy / _reachable(table, unit))
 
 
@@ -138,6 +142,8 @@ def _reachable(table: Table, unit: str) -> float:
 
 
 def _use(table: Table, unit: str) -> Iterator[str]:
+    if unit == "memory" and not _is_full(table, unit):
+        yield "that is all that it can gain at this number of bytes; fewer bytes gain more"
     useful = table.units[unit].useful
     if useful is not None and useful.value is not None and unit in ("memory", "l2", "lds"):
         yield f"{format_share(min(1.0, float(useful.value)))} of its work is useful"
@@ -152,7 +158,7 @@ def fullest_unit(table: Table, unit: str) -> Found:
     return Found(
         _roof_of(table, unit),
         busy,
-        max(0.0, 1 - busy / (_ACHIEVABLE if table.nvidia else _reachable(table, unit))),
+        _to_roof(table, unit, busy),
         "likely" if table.load(unit) >= 0.5 and not waits else "hint",
         f"the fullest unit is {table.units[unit].title}: {of_what} {format_share(busy)} of the time",
         (*_use(table, unit), *_doubt(table, unit), *says_busiest(table)),

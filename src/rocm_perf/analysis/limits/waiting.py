@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from rocm_perf.analysis.limits.judging import (
     ARITHMETIC,
     FULL,
+    MOVING,
     NEVER,
     Found,
     is_short,
@@ -16,10 +17,13 @@ from rocm_perf.analysis.limits.judging import (
     says_waits,
     wave_word,
 )
-from rocm_perf.analysis.limits.roofs import _feeds_memory, fullest_unit
+from rocm_perf.analysis.limits.roofs import feeds_memory, fullest_unit
 from rocm_perf.analysis.limits.table import Table
 from rocm_perf.units import format_share
 
+_HARDLY = (
+    0.02  # memory instructions for each vector instruction: a kernel with fewer does not wait for memory
+)
 _SETTLED_NS = 20_000  # from here on compute units that idle at the end of a dispatch are a finding
 
 
@@ -35,7 +39,7 @@ def _unfilled(table: Table) -> Found | None:
         return Found(
             "imbalance",
             1 - filled,
-            max(0.0, 1 - filled / enough),
+            max(0.0, 1 - filled / enough * max(0.3, table.share("achieved_occupancy", 1.0))),
             "proven",
             f"compute units have work {format_share(filled)} of the time, though there are workgroups for "
             f"{format_share(enough)} of them: some workgroups take much longer than others",
@@ -124,7 +128,7 @@ def waits(table: Table, explained: set[str]) -> Iterator[Found]:
             says_busiest(table),
         )
     unit = max(table.units, key=table.load, default="")
-    if _feeds_memory(table, unit) and table.busy("memory") >= NEVER:
+    if feeds_memory(table, unit) and table.busy("memory") >= NEVER:
         unit = "memory"
     if unit and unit not in explained and table.busy(unit) >= NEVER and not is_short(table):
         yield fullest_unit(table, unit)
@@ -184,12 +188,22 @@ def _dependent(table: Table) -> Found | None:
 
 def _latency(table: Table, waits: float) -> Found:
     """Say that waves wait for memory; that no unit is full only where the units were counted."""
+    if not table.nvidia and table.share("vmem_per_valu", 1.0) < _HARDLY:
+        return Found(
+            "dependent-arithmetic",
+            waits * (1 - table.most / 2),
+            None,
+            "hint",
+            f"its waves wait {format_share(waits)} of their time and hardly access memory: for results of the "
+            "instruction before, or at barriers",
+            (*_occupied(table), *says_busiest(table)),
+        )
     knows = {"memory", "issue" if table.nvidia else "vector"} <= table.units.keys()
     what = "for memory" if table.nvidia else "for something, most often memory"
     return Found(
         "memory-latency",
         waits * (1 - table.most / (1 if table.nvidia else 2)),
-        max(0.0, 1 - max(table.most, 0.02)) if knows else None,
+        saved_by(table, dict.fromkeys(MOVING, table.share("used_load_bytes", 1.0)), 0.02) if knows else None,
         "likely" if knows else "hint",
         f"its {wave_word(table)}s wait {format_share(waits)} of their time {what}"
         + (", and no unit is full" if knows else ""),

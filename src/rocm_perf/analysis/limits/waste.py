@@ -228,7 +228,7 @@ def _uncoalesced(table: Table) -> Found | None:
         "lds": used,
         "l1": used,
         "l2": used if table.nvidia else 1.0,
-        "memory": max(used, table.share("used_memory_bytes", used)),
+        "memory": table.share("used_memory_bytes", used),
         "loads": 1.0,
     }
     reads = table.value("l2_reads_per_load")
@@ -373,7 +373,10 @@ def _special(table: Table) -> Found | None:
     if busy < FULL or table.busy("f64") >= 0.05:
         return None
     converts = (conversions or 0.0) >= 0.5
-    left = {"special": 0.1, "issue": 1 - (table.share("conversion_instructions") if converts else 0.0)}
+    fewer = (
+        1 - table.share("conversion_instructions") if converts else 0.5
+    )  # other ways to compute a function are shorter
+    left = {"special": 0.1, "issue": fewer}
     name = f"{_CONVERSIONS if converts else _SPECIAL}{' or conversions' if conversions is None else ''}"
     return Found(
         "conversions" if converts else "special-functions",
@@ -433,7 +436,7 @@ def _barriers(table: Table) -> Found | None:
         "proven" if waits >= 0.4 else "likely",
         f"its {wave_word(table)}s wait {format_share(waits)} of their time at barriers",
         says_busiest(table),
-        ("address", "lds", "loads", "issue"),
+        ("address", "lds", "l1", "loads", "issue"),
     )
 
 

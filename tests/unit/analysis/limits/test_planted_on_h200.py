@@ -54,9 +54,15 @@ NAMES = {
     "tail": {"tail"},
     "block size": {"workgroup-size", "small-workgroups"},
 }
-TRUTH = [json.loads(line) for line in (FOLDER / "truth.jsonl").read_text().splitlines()]
-CUDA = [case for case in TRUTH if not case["name"].startswith("triton")]
-TRITON = [case for case in TRUTH if case["name"].startswith("triton")]
+FIRST = [json.loads(line) for line in (FOLDER / "truth.jsonl").read_text().splitlines()]
+# Written by somebody who did not know the rules, and recorded when these were done: 21 of 22 were named at first sight.
+KEPT_BACK = [json.loads(line) for line in (FOLDER / "kept_back_truth.jsonl").read_text().splitlines()]
+TRUTH = [*FIRST, *KEPT_BACK]
+RECORDINGS = {
+    "metrics.csv.xz": [case for case in FIRST if not case["name"].startswith("triton")],
+    "metrics_triton.csv.xz": [case for case in FIRST if case["name"].startswith("triton")],
+    "kept_back.csv.xz": KEPT_BACK,
+}
 # Its repaired form moves a third of the bytes, which no bound at this number of bytes can know.
 BEYOND_ITS_BOUND = {"normalise"}
 
@@ -67,7 +73,7 @@ def recorded(file: str, folder: Path) -> Trace:
     path.write_bytes(lzma.decompress((FOLDER / file).read_bytes()))
     trace = load(path)
     dispatches = trace.table("dispatches").sort("dispatch_id")
-    names = [name for case in (TRITON if "triton" in file else CUDA) for name in forms(case)]
+    names = [name for case in RECORDINGS[file] for name in forms(case)]
     assert dispatches.height == len(names)
     kernels = [f"{kernel} {name}" for kernel, name in zip(dispatches["kernel"], names, strict=True)]
     tables = {name: trace.table(name) for name in ("counters", "agents", "counter_info")}
@@ -84,7 +90,7 @@ def causes() -> dict[str, tuple[Cause, ...]]:
     """The causes of each kernel, by case; of repaired forms by `NAME mended`."""
     found: dict[str, tuple[Cause, ...]] = {}
     with TemporaryDirectory() as folder:
-        for file in ("metrics.csv.xz", "metrics_triton.csv.xz"):
+        for file in RECORDINGS:
             trace = recorded(file, Path(folder))
             limits = kernel_limits(trace, devices(trace), roofline(trace))
             for (_, kernel), limit in limits.items():
@@ -108,8 +114,9 @@ def test_the_bound_holds_what_the_repair_gained(case: dict[str, Any]) -> None:
     assert 1 / max(1 - first.saves, 1e-9) >= 0.9 * case["gain"]
 
 
-# What the repair leaves: a roof, one atomic per workgroup to one word, fewer atomics than before, other integers.
-STILL_SO = {"normalise", "total", "scatter", "shuffled"}
+# What the repair leaves: a roof, one atomic per workgroup to one word, fewer atomics than before, other integers, the
+# constants that are copied to shared memory, half of the special functions.
+STILL_SO = {"normalise", "total", "scatter", "shuffled", "table", "accumulate_orders", "hidden_layer"}
 
 
 @pytest.mark.parametrize("case", TRUTH, ids=[case["name"] for case in TRUTH])

@@ -147,7 +147,7 @@ def test_of_what_is_read_at_most_it_says_about_how_much() -> None:
     launched = [call("hipLaunchKernel", 1_000, 2_000, 1, tid=1)]
     ran = [kernel("experts", 10_000, 90_000, correlation_id=1, dispatch_id=1)]
     first = said(trace(agents=[MI300X], ops=[{**experts, **shapes}], api_calls=launched, dispatches=ran))[0]
-    assert first.title.endswith("1 row for each of 64 experts: reading their weights sets the pace")
+    assert first.title.endswith("reading the weights sets the pace: 1 row for each of 64 experts")
     assert any("it reaches about 47" in line for line in first.evidence)
 
 
