@@ -89,9 +89,8 @@ extern "C" __global__ WORKGROUP(256) void half_product(const half16* a, const ha
 extern "C" __global__ WORKGROUP(256) void largest(const unsigned long* x, unsigned long* most, int n) {
   for (int k = thread(); k < n; k += 256) {
     unsigned long old = *most;
-    while (old * 3 < x[k] * 5 &&
-           !__hip_atomic_compare_exchange_strong(most, &old, x[k], __ATOMIC_RELAXED, __ATOMIC_RELAXED,
-                                                 __HIP_MEMORY_SCOPE_AGENT)) {
+    while (old * 3 < x[k] * 5 && !__hip_atomic_compare_exchange_strong(most, &old, x[k], __ATOMIC_RELAXED,
+                                                                       __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)) {
     }
   }
 }

@@ -167,8 +167,7 @@ extern "C" __global__ WORKGROUP(64) void counted_first(const unsigned* x, unsign
 extern "C" __global__ WORKGROUP(64) void each_atomic(const unsigned* x, unsigned* sums, int n) {
   unsigned i = group() * 64 + thread();
 #pragma nounroll
-  for (int k = 0; k < n; ++k)
-    __hip_atomic_fetch_add(sums + i, x[i] + k, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  for (int k = 0; k < n; ++k) __hip_atomic_fetch_add(sums + i, x[i] + k, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 extern "C" __global__ WORKGROUP(64) void one_atomic(const unsigned* x, unsigned* sums, int n) {
   unsigned i = group() * 64 + thread(), sum = 0;

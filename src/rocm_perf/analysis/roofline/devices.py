@@ -92,7 +92,7 @@ def named_device(gpu: Gpu) -> Device:
 
 @once_per_trace
 def _undescribed(trace: Trace) -> Device:
-    """A GPU that no row describes: its counters or the names of its kernels may tell the chip, but never the product, so
+    """A GPU that no row describes: its counters or the names of its kernels may tell the chip, but never the product:
     it has no peaks."""
     named = _by_its_kernels(trace, _UNKNOWN)
     if named.gfx is not None:

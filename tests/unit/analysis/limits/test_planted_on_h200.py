@@ -58,8 +58,10 @@ FIRST = [json.loads(line) for line in (FOLDER / "truth.jsonl").read_text().split
 # Written by somebody who did not know the rules, and recorded when these were done: 21 of 22 were named at first sight.
 KEPT_BACK = [json.loads(line) for line in (FOLDER / "kept_back_truth.jsonl").read_text().splitlines()]
 TRUTH = [*FIRST, *KEPT_BACK]
+CUDA = [case for case in FIRST if not case["name"].startswith("triton")]
 RECORDINGS = {
-    "metrics.csv.xz": [case for case in FIRST if not case["name"].startswith("triton")],
+    "metrics.csv.xz": CUDA,
+    "ncu_details.csv.xz": CUDA,
     "metrics_triton.csv.xz": [case for case in FIRST if case["name"].startswith("triton")],
     "kept_back.csv.xz": KEPT_BACK,
 }
@@ -90,7 +92,7 @@ def causes() -> dict[str, tuple[Cause, ...]]:
     """The causes of each kernel, by case; of repaired forms by `NAME mended`."""
     found: dict[str, tuple[Cause, ...]] = {}
     with TemporaryDirectory() as folder:
-        for file in RECORDINGS:
+        for file in ("metrics.csv.xz", "metrics_triton.csv.xz", "kept_back.csv.xz"):
             trace = recorded(file, Path(folder))
             limits = kernel_limits(trace, devices(trace), roofline(trace))
             for (_, kernel), limit in limits.items():

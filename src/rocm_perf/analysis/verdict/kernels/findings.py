@@ -42,7 +42,9 @@ def kernel_findings(document: Document) -> list[Finding]:
         for finding in together
     ]
     grouped = frozenset(kernel for group in groups for kernel in group.kernels)
-    for subject in _chosen([one for one in listed if not grouped.issuperset(one.kernels)], together, document):
+    for subject in _chosen(
+        [one for one in listed if not grouped.issuperset(one.kernels)], together, document
+    ):
         case = _case(subject, listed, seen, document)
         finding = finding_of(case)
         weighed.append((_weight(finding, [subject], TUNED if case.fastest else UNKNOWN), finding))

@@ -173,7 +173,7 @@ def _remedy(case: Case) -> str:
 
 
 def _remedy_of(case: Case, cause: Cause) -> str:
-    """Return the remedy of a cause: how to get another kernel, if it is a library's and the cause knows nothing better."""
+    """Return the remedy of a cause; of a library's kernel how to get another, unless the cause knows better."""
     for_callers = any(owner in catalogue()[cause.id].remedy for owner in owners(case.subject.spots[0].kernel))
     return cause.remedy if for_callers else _another_kernel(case) or cause.remedy
 

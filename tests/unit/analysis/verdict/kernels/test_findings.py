@@ -474,7 +474,9 @@ def test_registers_are_the_remedy_where_they_limit_the_waves() -> None:
 
 def test_where_more_waves_fit_each_has_too_little_work() -> None:
     finding = few_waves(vgprs=4)
-    assert finding.title.endswith("20.0 % of the places for waves are taken: they end about as fast as they start")
+    assert finding.title.endswith(
+        "20.0 % of the places for waves are taken: they end about as fast as they start"
+    )
     assert finding.remedy.startswith("Give each wave more work")
 
 
