@@ -8,7 +8,6 @@ from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.model.run import SIMULATOR, RunInfo
 from rocm_perf.model.vendor import is_nvidia
 
-_SETS = {"compute_share": "compute_bound", "memory_share": "memory_bound"}
 _SHAPES = "torch.profiler.profile(record_shapes=True)"
 _ANY = "APP"
 
@@ -19,21 +18,25 @@ def application(run: RunInfo) -> str:
 
 
 def would_tell_more(
-    measured: Collection[str], device: Device, app: str = _ANY, *, counters: bool = True
+    measured: Collection[str], device: Device, app: str = _ANY, *, counters: bool = True, counted: bool = False
 ) -> tuple[str, ...]:
-    """Commands that would measure more, the most informative first. `counters`: whether they can be had."""
+    """Return commands that would measure more, the most informative first.
+
+    `counters` says whether they can be had, `counted` whether the units of this kernel were counted already.
+    """
     if is_nvidia(device.gfx):
-        complete = {"compute_share", "memory_share", "occupancy"} <= set(measured) or not counters
-        return () if complete else (f"rocm-perf profile --counters full_profile -- {app or _ANY}",)
-    return tuple(_on_amd(measured, device, app, counters=counters))
+        complete = counted or not counters or {"compute_share", "memory_share", "occupancy"} <= set(measured)
+        return () if complete else (f"rocm-perf profile --deep -- {app or _ANY}",)
+    return tuple(_on_amd(measured, device, app, counters=counters, counted=counted))
 
 
-def _on_amd(measured: Collection[str], device: Device, app: str, *, counters: bool) -> Iterator[str]:
-    missing = [name for share, name in _SETS.items() if share not in measured]
+def _on_amd(
+    measured: Collection[str], device: Device, app: str, *, counters: bool, counted: bool
+) -> Iterator[str]:
+    missing = not counted and not {"compute_share", "memory_share"} <= set(measured)
     if missing and counters and _works(device, "counters"):
-        name = missing[0] if len(missing) == 1 else "full_profile"
-        plan = f"rocm-perf list-counters --arch {device.gfx or 'GFX'} --plan {name}"
-        yield f"rocm-perf profile --counters {name} -- {app}" if app else plan
+        plan = f"rocm-perf list-counters --arch {device.gfx or 'GFX'} --plan limits"
+        yield f"rocm-perf profile --deep -- {app}" if app else plan
     elif missing:
         yield f"rocm-perf profile --profiler torch -- {app}" if app.startswith("python") else _SHAPES
     if "barrier_wait" not in measured and app and _works(device, "att"):

@@ -48,6 +48,7 @@ THIN = "too little evidence: only the launch itself is backed by two independent
 UNDECIDED = "no measurement points to one cause: all scores are below {least:g}"
 COLLECTIVE = "a collective lasts until its slowest rank has come: compare the ranks"
 LEAST = 0.3  # a lower score points nowhere
+_MOST_UNITS = 4  # of those that a set of counters tells on every chip: vector, LDS, L2 and memory
 HALF = 0.5  # a lower score leaves room for a plainer cause
 
 
@@ -77,8 +78,9 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None, machines: Machines = ()
                 *_instruments(point.kernel, traced, sampled),
             )
         )
-        more = advise(measured, known[point.gpu])
-        rows.append(bottleneck(point.kernel, measured, point, more, limits[point.gpu, point.kernel]))
+        limit = limits[point.gpu, point.kernel]
+        more = advise(measured, known[point.gpu], counted=_is_counted(limit))
+        rows.append(bottleneck(point.kernel, measured, point, more, limit))
     listed = {point.kernel for point in points.kernels}
     others = {name: None for name in (*traced, *sampled) if name not in listed}
     for name in others:
@@ -86,6 +88,11 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None, machines: Machines = ()
         rows.append(bottleneck(name, measured, None, advise(measured, known[0])))
     together = limits_together(trace, known, points)
     return Bottlenecks(tuple(rows), rivals(trace), together, unavailable=None if rows else NOTHING)
+
+
+def _is_counted(limits: KernelLimits) -> bool:
+    """Return whether counters say how busy most units were."""
+    return sum(unit.source == "counters" for unit in limits.units) >= _MOST_UNITS
 
 
 def _of_launches(trace: Trace, known: tuple[Device, ...]) -> dict[Key, list[Evidence]]:

@@ -144,7 +144,7 @@ def test_registers_alone_are_thin_evidence() -> None:
     assert (kernel.label, kernel.score, kernel.margin, kernel.second) == (None, None, None, None)
     assert kernel.reason == f"unknown: {THIN}"
     assert says(kernel, "occupancy_limit").startswith("VGPRs allow 3 of 8 waves per SIMD; use <= 128 VGPRs")
-    assert kernel.would_tell_more[0] == "rocm-perf profile --counters full_profile -- APP"
+    assert kernel.would_tell_more[0] == "rocm-perf profile --deep -- APP"
     occupancy = next(row for row in kernel.scores if row.label == "occupancy")
     assert (occupancy.score.value, occupancy.enough) == (1 - 3 / 8, False)
 
@@ -288,18 +288,18 @@ def device(name: str) -> Device:
 def test_the_command_asks_for_what_is_missing() -> None:
     amd = device("MI300X")
     (first, second) = would_tell_more({"memory_share"}, amd, "./app 1")
-    assert first == "rocm-perf profile --counters compute_bound -- ./app 1"
+    assert first == "rocm-perf profile --deep -- ./app 1"
     assert second == "rocm-perf profile --preset att -- ./app 1"
-    assert would_tell_more({"compute_share"}, amd)[0] == "rocm-perf profile --counters memory_bound -- APP"
+    assert would_tell_more({"compute_share"}, amd)[0] == "rocm-perf profile --deep -- APP"
     assert would_tell_more({"compute_share", "memory_share", "barrier_wait"}, amd) == ()
-    assert would_tell_more(set(), device("H200 SXM")) == ("rocm-perf profile --counters full_profile -- APP",)
+    assert would_tell_more(set(), device("H200 SXM")) == ("rocm-perf profile --deep -- APP",)
     assert would_tell_more(set(), Device("unknown", None, (), None, None, None))
 
 
 def test_a_simulated_program_is_planned_not_started() -> None:
     app = application(RunInfo(tool="rocm-perf sim", command="python decode.py"))
     (command,) = would_tell_more(set(), device("MI300X"), app)
-    assert command == "rocm-perf list-counters --arch gfx942 --plan full_profile"
+    assert command == "rocm-perf list-counters --arch gfx942 --plan limits"
     assert application(RunInfo(tool="rocprofv3", command="./app 1")) == "./app 1"
     assert application(RunInfo(tool="rocprofv3")) == "APP"
 

@@ -103,7 +103,7 @@ def test_a_planted_fault_is_named_as_the_likely_cause(
     (finding,) = [each for each in overview(recorded, "run").findings if each.id.startswith("kernel-")]
     assert says in finding.title
     assert "unknown" not in finding.title
-    assert "Count what it moves" not in finding.remedy
+    assert "Count what its units do" not in finding.remedy
 
 
 def test_a_good_kernel_is_not_blamed_for_what_it_does_little_of() -> None:

@@ -19,7 +19,7 @@ from rocm_perf.render.report.markdown import markdown
 
 WORKLOAD = Path(__file__).parents[4] / "examples" / "workloads" / "sync_hoisted.toml"
 RECOMMENDED = re.compile(
-    r"--counters|list-counters|--preset (?:compute|memory|full)\b|counters (?:would|tell)|[Cc]ount what"
+    r"--counters|--deep|list-counters|--preset (?:compute|memory|full)\b|counters (?:would|tell)|[Cc]ount what"
 )
 REFUSED_BY_DRIVER = (
     "counters: hardware counters cannot be read: the library aqlprofile refuses this GPU with this ROCm. "
@@ -71,7 +71,7 @@ def test_no_report_recommends_counters_that_cannot_be_had(
 @pytest.mark.parametrize(("gfx", "rocm"), [("gfx1151", "7.2.4"), ("gfx942", "6.4.1")])
 def test_counters_that_can_be_had_are_recommended(gfx: str, rocm: str) -> None:
     document = recorded(gfx, rocm)
-    assert {"--counters", "list-counters"} <= recommended(document)
+    assert {"--deep", "list-counters"} <= recommended(document)
     worth = next_preset(document)
     assert worth is not None
     assert worth.preset == "compute"

@@ -76,7 +76,7 @@ def _next_command(case: Case) -> str:
     """What would tell more; nothing where the cause is proven and its evidence can be looked at."""
     main = case.subject.main
     if main is None:
-        counters = f"rocm-perf profile --counters full_profile -- {application(case.document.run) or 'APP'}"
+        counters = f"rocm-perf profile --deep -- {application(case.document.run) or 'APP'}"
         return "" if _no_counters(case.document) else counters
     proven = case.label is not None and case.because is None
     if case.cause is not None:

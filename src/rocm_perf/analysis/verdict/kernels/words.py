@@ -170,7 +170,7 @@ RIVAL_REMEDY = (
     "Use {}, or compare the two: how each divides the work among work-items and reads memory. What it moves and where "
     "its waves wait would tell why."
 )
-COUNT_IT = "count what it moves and computes, and see where its waves wait."
+COUNT_IT = "count what its units do and where its waves wait (rocm-perf profile --deep)."
 COUNT_OTHERWISE = (
     "learn what it moves and computes without counters, which cannot be read there: record its operators with their "
     "shapes (torch.profiler, record_shapes=True), or execute the captured kernel without a GPU (rocm-perf capture, "

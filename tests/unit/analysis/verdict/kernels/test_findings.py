@@ -83,7 +83,7 @@ def test_the_costliest_kernel_is_named_even_if_nothing_says_why() -> None:
     assert first.kind == "kernel"
     assert first.time_at_stake_ns is None
     assert "no bytes, no arithmetic and no waits were counted" in first.evidence[1]
-    assert first.next_command.startswith("rocm-perf profile --counters full_profile")
+    assert first.next_command.startswith("rocm-perf profile --deep")
 
 
 def test_a_kernel_of_a_graph_without_its_capture_asks_for_the_capture() -> None:
@@ -135,7 +135,7 @@ def test_a_kernel_far_from_its_roof_says_how_far_and_no_cause() -> None:
         f"it reaches at least {100 * reached:.1f} % of its roof; what limits it is unknown: no counters were "
         "recorded"
     )
-    assert first.remedy.startswith("Count what it moves")
+    assert first.remedy.startswith("Count what its units do")
 
 
 def test_of_what_is_read_at_most_it_says_about_how_much() -> None:
