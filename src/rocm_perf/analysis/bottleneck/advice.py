@@ -18,7 +18,12 @@ def application(run: RunInfo) -> str:
 
 
 def would_tell_more(
-    measured: Collection[str], device: Device, app: str = _ANY, *, counters: bool = True, counted: bool = False
+    measured: Collection[str],
+    device: Device,
+    app: str = _ANY,
+    *,
+    counters: bool = True,
+    counted: bool = False,
 ) -> tuple[str, ...]:
     """Return commands that would measure more, the most informative first.
 

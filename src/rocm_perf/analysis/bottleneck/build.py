@@ -30,7 +30,7 @@ from rocm_perf.analysis.bottleneck.suspects import defect, suspect
 from rocm_perf.analysis.bottleneck.tables import table_evidence
 from rocm_perf.analysis.kernels.instructions import thread_trace
 from rocm_perf.analysis.kernels.pc_samples import pc_samples
-from rocm_perf.analysis.limits.build import kernel_limits, limits_together
+from rocm_perf.analysis.limits.build import kernel_limits, limits_of_traces, limits_together
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.build import Machines, roofline
 from rocm_perf.analysis.roofline.counted import metric_tables
@@ -83,9 +83,10 @@ def bottlenecks(trace: Trace, *, gpu: Gpu | None = None, machines: Machines = ()
         rows.append(bottleneck(point.kernel, measured, point, more, limit))
     listed = {point.kernel for point in points.kernels}
     others = {name: None for name in (*traced, *sampled) if name not in listed}
+    seen = limits_of_traces(trace) if others else {}
     for name in others:
         measured = measured_of(_instruments(name, traced, sampled))
-        rows.append(bottleneck(name, measured, None, advise(measured, known[0])))
+        rows.append(bottleneck(name, measured, None, advise(measured, known[0]), seen.get(name)))
     together = limits_together(trace, known, points)
     return Bottlenecks(tuple(rows), rivals(trace), together, unavailable=None if rows else NOTHING)
 

@@ -12,6 +12,7 @@ from rocm_perf.analysis.limits.patterns import group_causes, pattern_causes
 from rocm_perf.analysis.limits.rules import causes
 from rocm_perf.analysis.limits.shapes import shape_causes
 from rocm_perf.analysis.limits.table import counted, launched, table_metrics, unit_table
+from rocm_perf.analysis.limits.traced import traced_limits
 from rocm_perf.analysis.roofline.amounts import Key
 from rocm_perf.analysis.roofline.counted import metric_tables
 from rocm_perf.analysis.roofline.devices import Device
@@ -28,21 +29,34 @@ def kernel_limits(trace: Trace, known: tuple[Device, ...], points: Roofline) -> 
     values = counted(metric_tables(trace, known, table_metrics()), known)
     supposed = _supposed(trace, known, points)
     launches = launched(trace, known) if values else {}
-    emulated = limits_by_emulation(trace, known)
+    emulated, traced = limits_by_emulation(trace, known), traced_limits(trace)
     limits = {}
     for point in points.kernels:
         key = (point.gpu, point.kernel)
         table = unit_table(point.kernel, values.get(key, {}), point, known[point.gpu].gfx, launches.get(key))
         found = [(one.weight, _told(one, point)) for one in causes(table)] if key in values else []
         units, readings, exact = emulated.get(key, ([], [], []))
-        found += _weighed(exact)
+        waits, seen = traced.get(point.kernel, ([], []))
+        found += _weighed([*exact, *seen])
         others = [one for source in supposed for one in source.get(key, ())]
         limits[key] = KernelLimits(
             units=(*table.units.values(), *(one for one in units if one.unit not in table.units)),
-            readings=(*table.readings.values(), *(one for one in readings if one.name not in table.readings)),
+            readings=(
+                *table.readings.values(),
+                *(one for one in readings if one.name not in table.readings),
+                *waits,
+            ),
             causes=_ordered([*found, *_weighed(others, _SUPPOSED if found else 1.0)]),
         )
     return limits
+
+
+def limits_of_traces(trace: Trace) -> dict[str, KernelLimits]:
+    """Return what traces and samples alone tell, by kernel, for kernels of which nothing else was recorded."""
+    return {
+        kernel: KernelLimits(readings=tuple(waits), causes=_ordered(_weighed(seen)))
+        for kernel, (waits, seen) in traced_limits(trace).items()
+    }
 
 
 def limits_together(trace: Trace, known: tuple[Device, ...], points: Roofline) -> tuple[GroupCause, ...]:
