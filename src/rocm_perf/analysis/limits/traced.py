@@ -69,10 +69,14 @@ def _limits(
     waits = {name: share for name, share in shares.items() if name in _WAITS}
     readings = [
         Reading(
-            f"{source}: {name}", "waits", f"share of their time that waves are at a {name}", value, source
+            name=f"{source}: {name}",
+            group="waits",
+            title=f"share of their time that waves are at a {name}",
+            value=Quantity(share, "", formula),
+            source=source,
         )
         for name, share in waits.items()
-        if share >= _SHOWN and (value := Quantity(share, "", formula))
+        if share >= _SHOWN
     ]
     by_cause: dict[str, float] = {}
     for name, share in waits.items():
