@@ -40,7 +40,7 @@ demo: $(READY) ## a slow loop on a simulated MI300X, why it is slow, the fixed o
 
 # Tests of disassembly need an LLVM, those of capture on AMD the HSA headers. As root they are fetched; else the tests skip and say so.
 $(TOOLS): $(READY)
-	@((command -v llvm-objdump || command -v llvm-objdump-19) && test -f /usr/include/hsa/hsa_api_trace.h) >/dev/null || test "$$(id -u)" != 0 || \
+	@((command -v llvm-objdump-19 || llvm-objdump --version | grep -q amdgcn) && test -f /usr/include/hsa/hsa_api_trace.h) >/dev/null || test "$$(id -u)" != 0 || \
 	  timeout 240 sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends llvm-19 libhsa-runtime-dev' >/dev/null 2>&1 || \
 	  echo "llvm-19 and libhsa-runtime-dev could not be installed: tests of disassembly and of capture on AMD skip"
 	@touch $@
