@@ -60,8 +60,9 @@ class Deeper(msgspec.Struct, frozen=True):
     refusal: str = ""
 
 
-def kernels_that_matter(dispatches: pl.DataFrame) -> tuple[KernelTime, ...]:
-    """The fewest kernels that hold most of the kernel time, the longest first; at most a few, however long the rest."""
+def kernels_that_matter(dispatches: pl.DataFrame, *, all_of_them: bool = False) -> tuple[KernelTime, ...]:
+    """The fewest kernels that hold most of the kernel time, the longest first; at most a few, however long the rest.
+    `all_of_them`: the user chose them."""
     timed = dispatches.drop_nulls(["kernel", "start_ns", "end_ns"]).filter(
         pl.col("end_ns") > pl.col("start_ns")
     )
@@ -74,10 +75,10 @@ def kernels_that_matter(dispatches: pl.DataFrame) -> tuple[KernelTime, ...]:
         .agg(pl.col("duration"), total=pl.col("duration").sum())
         .sort("total", "kernel", descending=[True, False])
         .with_columns(share=pl.col("total") / pl.col("total").sum())
-        .with_columns(before=pl.col("share").cum_sum() - pl.col("share"))
-        .filter(pl.col("before") < ENOUGH)
-        .head(MOST_KERNELS)
     )
+    if not all_of_them:
+        before = pl.col("share").cum_sum() - pl.col("share")
+        sums = sums.filter(before < ENOUGH).head(MOST_KERNELS)
     return tuple(
         KernelTime(str(row["kernel"]), float(row["share"]), tuple(row["duration"]))
         for row in sums.iter_rows(named=True)
@@ -127,7 +128,8 @@ def _pattern(name: str) -> str:
 
 def further(plan: Plan, request: Request, machine: Machine, folder: Path, traced: Traced) -> Deeper:
     """The runs behind a plan that has traced the program."""
-    kernels = kernels_that_matter(_chosen(traced.dispatches, request.wish.kernel_include))
+    wanted = request.wish.kernel_include
+    kernels = kernels_that_matter(_chosen(traced.dispatches, wanted), all_of_them=bool(wanted))
     if not kernels:
         return Deeper(refusal="no kernel with times was recorded")
     launches = launches_to_count(kernels)
