@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from rocm_perf.analysis.basis.profiled_times import only_lengths
 from rocm_perf.analysis.limits.catalogue import catalogue, remedy
 from rocm_perf.analysis.limits.code import code_causes, code_evidence
 from rocm_perf.analysis.limits.counted_launches import limits_by_emulation
@@ -26,7 +27,8 @@ _SUPPOSED = 0.8  # the weight of what shapes, geometry and code tell, beside wha
 
 def kernel_limits(trace: Trace, known: tuple[Device, ...], points: Roofline) -> dict[Key, KernelLimits]:
     """Return what limits each kernel that has a place on the roofline."""
-    values = counted(metric_tables(trace, known, table_metrics()), known)
+    in_order = only_lengths(trace) is None
+    values = counted(metric_tables(trace, known, table_metrics()), known, in_order=in_order)
     supposed = _supposed(trace, known, points)
     launches = launched(trace, known) if values else {}
     emulated, traced = limits_by_emulation(trace, known), traced_limits(trace)

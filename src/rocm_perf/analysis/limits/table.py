@@ -52,6 +52,7 @@ _GROUPS: Mapping[Literal["waits", "parallelism", "work"], tuple[str, ...]] = {
         "achieved_occupancy",
         "waves_of_grid",
         "workgroups_per_unit",
+        "least_workgroups_per_unit",
         "workgroup_items",
         "fits_by_registers",
         "fits_by_local_memory",
@@ -104,6 +105,7 @@ _GROUPS: Mapping[Literal["waits", "parallelism", "work"], tuple[str, ...]] = {
 }
 # Readings that no metric gives: they follow from the list of dispatches.
 _TITLES = {
+    "least_workgroups_per_unit": "workgroups for each compute unit in the smallest launch",
     "scratch_bytes": "bytes of private memory (scratch) of a work-item",
     "first_dispatch": "times as long as the others that the first dispatch took",
     "first_share": "share of the kernel's time that its first dispatch took",
@@ -211,14 +213,16 @@ def table_metrics() -> frozenset[str]:
     return frozenset(filter(None, (*of_units, *readings))) - _TITLES.keys()
 
 
-def counted(tables: Sequence[MetricTable | None], known: Sequence[Device]) -> dict[Key, dict[str, Quantity]]:
+def counted(
+    tables: Sequence[MetricTable | None], known: Sequence[Device], *, in_order: bool = True
+) -> dict[Key, dict[str, Quantity]]:
     """Return the metrics of each kernel that its counters give. A first dispatch that took many times as long as the
-    others is left out, and said."""
+    others is left out, and said, where dispatches are known `in_order`."""
     found: dict[Key, dict[str, Quantity]] = {}
     for place, (table, device) in enumerate(zip(tables, known, strict=True)):
         if table is None:
             continue
-        settled, firsts = _settled(table)
+        settled, firsts = _settled(table) if in_order else (table, {})
         for kernel, first in firsts.items():
             found.setdefault((place, kernel), {}).update(first)
         formulas = {
@@ -226,11 +230,13 @@ def counted(tables: Sequence[MetricTable | None], known: Sequence[Device]) -> di
             for metric, evaluation in table.evaluations.items()
             if device.serves(evaluation.constants)
         }
-        rows = by_kernel(settled).select("kernel", "metric", "value", "unit", "doubt")
-        for kernel, metric, value, unit, doubt in rows.iter_rows():
+        rows = by_kernel(settled).select("kernel", "metric", "value", "least", "unit", "doubt")
+        for kernel, metric, value, least, unit, doubt in rows.iter_rows():
             if metric in formulas:
-                quantity = Quantity(value, unit, formulas[metric], doubt=doubt)
-                found.setdefault((place, kernel), {})[metric] = quantity
+                of_kernel = found.setdefault((place, kernel), {})
+                of_kernel[metric] = Quantity(value, unit, formulas[metric], doubt=doubt)
+                if metric == "workgroups_per_unit":
+                    of_kernel[f"least_{metric}"] = Quantity(least, unit, formulas[metric], doubt=doubt)
     return found
 
 

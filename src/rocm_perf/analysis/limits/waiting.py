@@ -34,7 +34,10 @@ def _unfilled(table: Table) -> Found | None:
         return None
     if not table.nvidia and (table.mean_ns or 0) < _SETTLED_NS:
         return None
-    enough = min(1.0, table.share("workgroups_per_unit"))
+    usual = table.share("workgroups_per_unit")
+    enough = min(
+        1.0, table.share("least_workgroups_per_unit", usual)
+    )  # of launches of several sizes, the smallest
     if filled < 0.5 * enough:
         return Found(
             "imbalance",
