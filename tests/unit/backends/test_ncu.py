@@ -160,7 +160,6 @@ def test_two_sets_give_every_metric_but_those_with_a_replay_of_their_own() -> No
     lacking = {name for name in metrics_of("sm_90") if not set(ncu_metrics((name,), "sm_90")) <= have}
     assert lacking == {
         "unit_l1",  # by its first formula; the second needs nothing more
-        "local_atomics",
         "host_accesses",  # sm_100 has not even the name
         "excess_sectors",
         "spill_instructions",

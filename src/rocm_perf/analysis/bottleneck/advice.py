@@ -8,6 +8,9 @@ from rocm_perf.analysis.roofline.devices import Device
 from rocm_perf.model.run import SIMULATOR, RunInfo
 from rocm_perf.model.vendor import is_nvidia
 
+_COMPLETE = frozenset(
+    ("compute_share", "memory_share", "occupancy")
+)  # shapes alone tell no more than the first two
 _SHAPES = "torch.profiler.profile(record_shapes=True)"
 _ANY = "APP"
 
@@ -30,7 +33,7 @@ def would_tell_more(
     `counters` says whether they can be had, `counted` whether the units of this kernel were counted already.
     """
     if is_nvidia(device.gfx):
-        complete = counted or not counters or {"compute_share", "memory_share", "occupancy"} <= set(measured)
+        complete = counted or not counters or set(measured) >= _COMPLETE
         return () if complete else (f"rocm-perf profile --deep -- {app or _ANY}",)
     return tuple(_on_amd(measured, device, app, counters=counters, counted=counted))
 
@@ -38,7 +41,7 @@ def would_tell_more(
 def _on_amd(
     measured: Collection[str], device: Device, app: str, *, counters: bool, counted: bool
 ) -> Iterator[str]:
-    missing = not counted and not {"compute_share", "memory_share"} <= set(measured)
+    missing = not counted and not set(measured) >= _COMPLETE
     if missing and counters and _works(device, "counters"):
         plan = f"rocm-perf list-counters --arch {device.gfx or 'GFX'} --plan limits"
         yield f"rocm-perf profile --deep -- {app}" if app else plan

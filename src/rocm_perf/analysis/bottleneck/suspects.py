@@ -10,7 +10,7 @@ Measured = Mapping[str, Evidence]
 
 CONFLICTS = 0.5  # of the LDS cycles
 USED = 0.1  # of the time: an LDS that is active less costs little, whatever its conflicts
-SPILL_BYTES = 128  # a work-item; a few words are kept in the L1 cache
+SPILL_BYTES = 256  # a work-item, a quarter of its registers: libraries declare less for paths that seldom run
 EMPTY = 0.5  # of the compute units
 NEAR = 0.35  # of a data-sheet peak, as the roofline has it
 STILL = 0.4  # of the traced cycles, or of the PC samples

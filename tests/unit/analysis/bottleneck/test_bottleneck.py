@@ -291,7 +291,8 @@ def test_the_command_asks_for_what_is_missing() -> None:
     assert first == "rocm-perf profile --deep -- ./app 1"
     assert second == "rocm-perf profile --preset att -- ./app 1"
     assert would_tell_more({"compute_share"}, amd)[0] == "rocm-perf profile --deep -- APP"
-    assert would_tell_more({"compute_share", "memory_share", "barrier_wait"}, amd) == ()
+    assert would_tell_more({"compute_share", "memory_share", "barrier_wait", "occupancy"}, amd) == ()
+    assert would_tell_more({"barrier_wait"}, amd, counted=True) == ()
     assert would_tell_more(set(), device("H200 SXM")) == ("rocm-perf profile --deep -- APP",)
     assert would_tell_more(set(), Device("unknown", None, (), None, None, None))
 

@@ -15,6 +15,7 @@ from rocm_perf.analysis.verdict.kernels.evidence import evidence_of
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument
 from rocm_perf.analysis.verdict.kernels.words import (
     ATTENTION_REMEDY,
+    ATTENTION_REMEDY_OF_JAX,
     CAUSES,
     CLOSER,
     CLOSER_REMEDIES,
@@ -140,7 +141,11 @@ def _reaches(case: Case) -> str:
 
 
 def _not_known(case: Case) -> str:
-    """That nothing says why it is not faster, and the reason where that is that nothing was counted."""
+    """That nothing says why it is not faster, and the reason where that is that nothing was counted; or the one sign
+    that there is."""
+    scratch = case.subject.evidence("scratch")
+    if scratch is not None and not case.subject.others:
+        return f"each work-item keeps {scratch.value:,.0f} bytes in scratch, which may be why"
     unknown = f"what limits {'them' if case.subject.others else 'it'} is unknown"
     return (
         unknown if any(map(case.document.tables.get, _MEASURED)) else f"{unknown}: no counters were recorded"
@@ -208,7 +213,7 @@ def _another_kernel(case: Case) -> str | None:
         return None
     (kind,) = case.subject.kinds
     if kind.name == "attention" and kind.library not in OWN_ATTENTION:
-        return ATTENTION_REMEDY
+        return ATTENTION_REMEDY_OF_JAX if case.document.run.tool.startswith("jax") else ATTENTION_REMEDY
     remedy = LIBRARY_REMEDIES.get((kind.name, kind.library))
     return remedy and _or_narrower(remedy, case)
 

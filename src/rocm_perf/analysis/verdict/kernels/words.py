@@ -138,6 +138,10 @@ ATTENTION_REMEDY = (
     "Measure another implementation of attention at these sizes (torch.nn.attention.sdpa_kernel, --attention-backend "
     "of vLLM and SGLang, aiter, CK), or see where its waves wait."
 )
+ATTENTION_REMEDY_OF_JAX = (
+    "Measure another implementation of attention at these sizes (jax.nn.dot_product_attention with another "
+    "implementation=, a Pallas kernel, another backend of Transformer Engine), or see where its waves wait."
+)
 OWN_ATTENTION = ("ggml",)  # has one implementation
 RUNTIME_CAUSE = Cause(
     "it copies and fills buffers for the program", "they copy and fill buffers for the program"
