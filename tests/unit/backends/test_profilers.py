@@ -40,6 +40,8 @@ ELSEWHERE = {
     ("collect/request/configuration.py", "rpd"): "a tool's name in a benchmark runner's configuration",
     ("collect/request/configuration.py", "rocm-trace-lite"): "what a benchmark runner's tool is with us",
     ("collect/request/configuration.py", "rocprof"): "a tool's name in a benchmark runner's configuration",
+    ("analysis/limits/catalogue.py", "jax"): "through what a kernel is called",
+    ("analysis/limits/catalogue.py", "torch"): "through what a kernel is called",
     ("collect/request/presets.py", "timing"): "the preset",
     ("model/collection.py", "timing"): "in records that were written before they said so otherwise",
 }

@@ -118,6 +118,11 @@ _FIRST = 5  # times as long as the others: a first dispatch that did something e
 _BEYOND = 1.05
 _FULL_L1, _NO_LIMIT = 0.8, 0.35  # of its peak: what counts as a full L1 on AMD, and what stands for less
 
+# Why a unit can be busy for more than all of the time, by whether it is that of vector instructions.
+_ABOVE = {
+    True: "above 1: two vector instructions can start in one cycle",
+    False: "above 1: caches serve a part of it, or its time or peak is a little off",
+}
 # The roofs of the roofline that are units of the table.
 _ROOFS = {"HBM": MEMORY, "DRAM": MEMORY, "L2": L2, "LDS": LDS}
 
@@ -399,7 +404,8 @@ def _of_counters(values: Mapping[str, Quantity], *, nvidia: bool) -> Iterator[Un
         for metric in (unit.metric, unit.working):
             busy = values.get(metric)
             if busy is not None and busy.known:
-                yield UnitUse(name, unit.title(nvidia=nvidia), busy, _useful(unit, values), "counters")
+                title, useful = unit.title(nvidia=nvidia), _useful(unit, values)
+                yield UnitUse(name, title, _doubted(busy, _ABOVE[name == VECTOR]), useful, "counters")
                 break
 
 
@@ -431,7 +437,13 @@ def _of_roofline(point: KernelRoofline | None, *, nvidia: bool) -> Iterator[Unit
     for unit, (share, name) in busiest.items():
         formula = f"rate / the peak of {name}"
         title = f"{unit_names()[unit].title(nvidia=nvidia)}, {name}" if unit in (MATRIX, VECTOR) else name
-        yield UnitUse(unit, title, Quantity(share, "", formula), None, source)
+        yield UnitUse(unit, title, _doubted(Quantity(share, "", formula), _ABOVE[False]), None, source)
+
+
+def _doubted(busy: Quantity, why: str) -> Quantity:
+    """Return a share, with the reason if it is more than all."""
+    above = busy.value is not None and busy.value > 1 and not busy.doubt
+    return msgspec.structs.replace(busy, doubt=why) if above else busy
 
 
 def _readings(values: Mapping[str, Quantity]) -> Iterator[Reading]:

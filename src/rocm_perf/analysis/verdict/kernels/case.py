@@ -40,9 +40,12 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def cause(self) -> Cause | None:
-        """What its table of units shows, with some certainty; of memory that is well used the roofline says more."""
+        """What its table of units shows, with some certainty. Of memory that is well used the roofline says more; of
+        a copy, that it may not be needed."""
         cause = self.subject.cause
         if cause is not None and cause.id == "memory-bandwidth" and self.room is not None:
+            return None
+        if self.subject.moves and self.subject.label == "memory bandwidth":
             return None
         return None if self._is_told_otherwise else cause
 
@@ -154,7 +157,7 @@ class Case(msgspec.Struct, frozen=True):
         if self.gained is not None:
             return self.subject.saved_ns(self.gained)
         whole = self.subject.saved_ns(1.0)
-        return whole if is_next_to_nothing(whole, self.document.judged_ns) else None
+        return 0 if is_next_to_nothing(whole, self.document.judged_ns) else None
 
     @property
     def _launched_by_runtime(self) -> bool:

@@ -213,7 +213,7 @@ def _another_kernel(case: Case) -> str | None:
         return None
     (kind,) = case.subject.kinds
     if kind.name == "attention" and kind.library not in OWN_ATTENTION:
-        return ATTENTION_REMEDY_OF_JAX if case.document.run.tool.startswith("jax") else ATTENTION_REMEDY
+        return ATTENTION_REMEDY_OF_JAX if case.document.run.tool.startswith("jax.") else ATTENTION_REMEDY
     remedy = LIBRARY_REMEDIES.get((kind.name, kind.library))
     return remedy and _or_narrower(remedy, case)
 
