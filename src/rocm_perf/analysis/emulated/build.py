@@ -129,7 +129,7 @@ def counting(
 
 
 def _counts(observed: Observed, counted: Counted, counts: Totals) -> Counts:
-    """What causes rest on, of the whole grid."""
+    """Return the counts of the whole grid, on which causes rest."""
     groups = observed.executed.of_workgroups
     return Counts(
         kernel=observed.kernel,
