@@ -24,6 +24,7 @@ from rocm_perf.model.results.instructions import PcSamples, ThreadTrace
 from rocm_perf.model.results.kernels import Families, Slivers, Steps
 from rocm_perf.model.results.launches import Launches
 from rocm_perf.model.results.layers import LargestLayers, Layers
+from rocm_perf.model.results.ledger import Ledger
 from rocm_perf.model.results.memory import Memory
 from rocm_perf.model.results.metrics import Metrics
 from rocm_perf.model.results.modules import Modules
@@ -60,6 +61,7 @@ TOPICS = (
         "verdicts:scorecard_section",
         {"scorecard": "verdict.scorecard:scorecard"},
     ),
+    Topic("ledger", "ledger:ledger_section", {"ledger": "ledger.entries:ledger"}),
     Topic(
         "gpus",
         "kernels:gpus_section",
@@ -236,6 +238,7 @@ class Document(msgspec.Struct, frozen=True):
     copies: tuple[CopyTotal, ...]
     sync: Sync
     gaps: Gaps
+    ledger: Ledger
     launches: Launches
     families: Families
     steps: Steps

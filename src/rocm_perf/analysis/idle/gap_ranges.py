@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import polars as pl
 from msgspec.structs import replace
@@ -25,6 +26,27 @@ _SOON = 0.1  # of idle time: the host goes on so soon after another thread's ran
 _NO_PART = r"^ProfilerStep#|^(## )?Call CompiledFxGraph|^Torch-Compiled Region"
 _NEARLY = 0.9  # of what the Python frame that holds most of it does
 _MOST_NAMES = 200  # of ranges; programs that number them have thousands, none of which holds most of the time
+
+
+class Part(NamedTuple):
+    """A named part of the program, and when the host was in it."""
+
+    name: str
+    spans: pl.DataFrame  # with the columns of THREAD, start_ns and end_ns
+    in_other_threads: bool = False
+
+
+def parts_of_program(trace: Trace, gaps: pl.DataFrame) -> Part | None:
+    """Return the most specific part of the program that holds most of the host's time in these gaps, or None."""
+    rows = idle_ranges(trace, gaps)
+    if not rows:
+        return None
+    row = rows[0]
+    frames = timed_rows(trace, "ops").filter(pl.col("category") == "python", pl.col("name") == row.name)
+    columns = [*THREAD, "start_ns", "end_ns"]
+    named_spans = _spans(trace).filter(pl.col("name") == row.name)
+    spans = named_spans.select(columns) if named_spans.height else frames.select(columns).collect()
+    return Part(row.name, spans, row.in_other_threads)
 
 
 def idle_ranges(trace: Trace, idle: pl.DataFrame) -> tuple[RangeTime, ...]:

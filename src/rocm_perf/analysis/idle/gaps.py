@@ -31,6 +31,7 @@ from rocm_perf.analysis.idle.gap_causes import (
 from rocm_perf.analysis.idle.gap_ranges import idle_ranges
 from rocm_perf.analysis.idle.long_gaps import long_gaps
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
+from rocm_perf.analysis.time.busy import node_spans
 from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.gaps import (
@@ -99,7 +100,7 @@ def gaps(trace: Trace) -> Gaps:
             doubt=lengths,
             unavailable=why,
         )
-    calls = _outermost_calls(trace)
+    calls = outermost_calls(trace)
     places = firsts(work.select(PLACE), PLACE)
     alike = _same_as(places)
     idle = gpu_gaps(trace)
@@ -123,7 +124,7 @@ def gaps(trace: Trace) -> Gaps:
         worst=tuple(_worst(idle, work, calls)),
         sync_between=_sync_between(idle, calls),
         long=long_gaps(trace, idle, calls),
-        doubt=idle_is_the_profilers(trace) or _only_collectives(work) or no_kernels(trace),
+        doubt=idle_doubt(trace),
         not_attributed=_why_not(idle, timed_calls(trace), whole_of(trace).has("api_calls")),
     )
 
@@ -135,14 +136,50 @@ def gpu_gaps(trace: Trace) -> pl.DataFrame:
     return _attributed(trace, "gpu")
 
 
+@once_per_trace
+def judged_gaps(trace: Trace) -> pl.DataFrame:
+    """Return the same with what lies at the edges: from the beginning of the judged time to the first work of each
+    GPU, and from its last work to the end, which `after_ns` holds: nothing was launched there."""
+    inside = gpu_gaps(trace).with_columns(after_ns=pl.lit(0, pl.Int64))
+    work = launched_work(trace)
+    ends = node_spans(trace).select("node", begun_ns="first_ns", over_ns="last_ns")
+    first = firsts(ordered(work.select(_END), ["start_ns", "launch_start"], nulls_last=["launch_start"]), GPU)
+    known = lead_ins(trace).select(GPU)
+    late = first.join(ends, on="node").filter(pl.col("start_ns") > pl.col("begun_ns"))
+    late = late.join(known, on=GPU, how="anti", nulls_equal=True) if known.height else late
+    blank = pl.lit(None, pl.Int64)
+    before = _causes_of(
+        trace, late.select(_END, since_ns="begun_ns", before_launch_start=blank.cast(pl.Int64))
+    ).with_columns(after_ns=pl.lit(0, pl.Int64))
+    last = grouped(pl.concat([work.select(_END), lead_outs(trace).select(_END)]), GPU, pl.col("end_ns").max())
+    after = (
+        last.join(ends, on="node")
+        .filter(pl.col("over_ns") > pl.col("end_ns"))
+        .select(*GPU, since_ns="end_ns", start_ns="over_ns", after_ns=pl.col("over_ns") - pl.col("end_ns"))
+        .with_columns(pl.lit(0, pl.Int64).alias(cause) for cause in CAUSES)
+    )
+    return pl.concat([inside, before, after], how="diagonal")
+
+
 def _attributed(trace: Trace, level: Level) -> pl.DataFrame:
-    host = Host(_outermost_calls(trace), _processes_with_operators(trace), loading_spans(trace))
-    return attribute(_idle(trace, level), host, launched_work(trace), unrecorded_waits(trace))
+    return _causes_of(trace, _idle(trace, level))
+
+
+def _causes_of(trace: Trace, idle: pl.DataFrame) -> pl.DataFrame:
+    host = Host(outermost_calls(trace), _processes_with_operators(trace), loading_spans(trace))
+    return attribute(idle, host, launched_work(trace), unrecorded_waits(trace))
 
 
 @once_per_trace
-def _outermost_calls(trace: Trace) -> pl.DataFrame:
+def outermost_calls(trace: Trace) -> pl.DataFrame:
+    """Return the outermost calls of each thread, disjoint, each with the cause that it is."""
     return host_calls(timed_calls(trace), launched_work(trace))
+
+
+@once_per_trace
+def idle_doubt(trace: Trace) -> str | None:
+    """Return why the time between kernels is not the program's idle time, if it is not."""
+    return idle_is_the_profilers(trace) or _only_collectives(launched_work(trace)) or no_kernels(trace)
 
 
 def _same_as(places: pl.DataFrame) -> dict[Level, Level]:

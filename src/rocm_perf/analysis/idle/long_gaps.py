@@ -23,12 +23,12 @@ def long_gaps(trace: Trace, idle: pl.DataFrame, calls: pl.DataFrame) -> LongGaps
     no operator of the framework: an operator may be slow, but it belongs to the program's own work."""
     long = idle.filter(pl.col("start_ns") - pl.col("since_ns") >= LONG_NS)
     outside = long.select(pl.sum_horizontal(OUTSIDE_CALLS)).to_series()
-    elsewhere = outside - _in_operators(trace, long, calls)
+    elsewhere = outside - in_operators(trace, long, calls)
     return LongGaps(gaps=int((elsewhere > 0).sum()), host_ns=int(elsewhere.sum()))
 
 
-def _in_operators(trace: Trace, gaps: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
-    """For each gap, the time in operators, but in no call."""
+def in_operators(trace: Trace, gaps: pl.DataFrame, calls: pl.DataFrame) -> pl.Series:
+    """Return, for each gap, how long the launching thread was in operators of a framework, but in no call."""
     operators = _operators(trace) if gaps.height else gaps
     if not operators.height:
         return pl.zeros(gaps.height, pl.Int64, eager=True)

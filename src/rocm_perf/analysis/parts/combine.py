@@ -7,6 +7,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
+from rocm_perf.analysis.ledger.entries import all_ledgers
 from rocm_perf.analysis.parts.adding import added, added_counts, as_one
 from rocm_perf.analysis.parts.idle import all_gaps, all_paths
 from rocm_perf.analysis.parts.times import (
@@ -73,6 +74,7 @@ def combined(parts: Sequence[tuple[TimeWindow, Document]]) -> Document:
         copies=all_copies([document.copies for document in documents]),
         sync=sync,
         gaps=all_gaps([document.gaps for document in documents]),
+        ledger=all_ledgers([document.ledger for document in documents]),
         launches=all_launches([document.launches for document in documents]),
         path=all_paths([document.path for document in documents]),
         scorecard=scores(

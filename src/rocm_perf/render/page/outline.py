@@ -8,6 +8,7 @@ from rocm_perf.model.document import TOPICS
 OUTLINE: dict[str, tuple[str, ...]] = {
     "What a change would bring": ("projections", "scorecard"),
     "Where the time goes": (
+        "ledger",
         "kernels",
         "kernel",
         "families",
@@ -40,6 +41,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "findings": _ALL,
     "projections": (*_WORK, "ops"),
     "scorecard": (*_WORK, "allocations"),
+    "ledger": (*_WORK, "ops", "ranges"),
     "gpus": ("dispatches", "copies"),
     "phases": (*_WORK, "ranges"),
     "windows": ("windows", *_WORK),

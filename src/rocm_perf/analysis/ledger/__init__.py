@@ -1,0 +1,1 @@
+"""Where the judged time of each GPU went."""

@@ -1,0 +1,291 @@
+"""Divide the time in which a GPU runs nothing among causes and places, each moment once, by the most specific evidence
+that the recording holds."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rocm_perf.analysis.basis.intervals import count_between, overlap_ns
+from rocm_perf.analysis.basis.keys import groups, named
+from rocm_perf.analysis.basis.launched import GPU, THREAD, timed_calls
+from rocm_perf.analysis.basis.passes import timed_rows
+from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.basis.whole import whole_of
+from rocm_perf.analysis.idle.copies import call_sites
+from rocm_perf.analysis.idle.first_calls import one_off_calls
+from rocm_perf.analysis.idle.gap_causes import CAUSES, host_windows
+from rocm_perf.analysis.idle.gap_ranges import Part, parts_of_program
+from rocm_perf.analysis.idle.gaps import judged_gaps, outermost_calls
+from rocm_perf.analysis.idle.long_gaps import LONG_NS, in_operators
+from rocm_perf.analysis.phases.build import phases
+from rocm_perf.model.calls import ALLOCATION_CALL, LAUNCH_CALL
+from rocm_perf.model.trace import Trace
+
+# What programs and frameworks call the compilation of code.
+COMPILING = (
+    r"(?i)compile_fx|inductor.*compil|_?dynamo\b.*compil|_compile(d)?_?fn|triton.*compil|jit.*compil|compil\w*.*jit"
+    r"|backend_compile|XlaCompile|RunBackend|hlo_passes|nvrtc|hiprtc|ptxas|LinkComplete|CompileProgram|comgr"
+    r"|^compil(e|ing)\b|autotun|\bcudagraph_trees.*record"
+)
+MPI = r"^P?MPI_[A-Z]"
+_LOADING = r"(?i)data_?loader|__next__|iterator.*next|(load|fetch|get|next)\w*[ _](batch|data|input)"
+_OPERATOR = "operator"
+# Causes of a gap that need no further division.
+_AS_THEY_ARE = {
+    "loading": "loading-data",
+    "queue_gap": "queue-gaps",
+    "event": "stream-dependency",
+    "collective": "waiting-for-communication",
+    "unrecorded": "unrecorded-work",
+    "nothing_recorded": "not-recorded",
+}
+_IN_CALLS = {"host_sync": "waiting-for-gpu", "copy": "waiting-for-copy", "host_api": "other-calls"}
+_OUTSIDE = ("framework", "host_busy")
+_BETWEEN = "between calls"
+_LATENCY = "until the GPU begins what was launched"
+_PARTS = 3  # named parts of the program that are told apart
+_SITES = 3
+_ROW = [*GPU, "cause", "place", "detail", "ns", "gaps"]
+
+
+@once_per_trace
+def idle_time(trace: Trace) -> pl.DataFrame:
+    """Return idle time by GPU, cause (of model/results/ledger.py), place and detail: columns ns and gaps."""
+    idle = _without_pauses(judged_gaps(trace), trace)
+    rows = [_whole(idle, cause, name) for cause, name in _AS_THEY_ARE.items()]
+    rows.append(_whole(idle, "after_ns", "end-of-work"))
+    rows += [_in_calls(idle, trace), _outside_calls(idle, trace)]
+    rows.append(_whole(idle, "launch_latency", "launching", detail=_LATENCY))
+    table = pl.concat([part.select(_ROW) for part in rows if part.height] or [rows[0].select(_ROW)])
+    return _with_profilers_part(table, idle, trace)
+
+
+def _without_pauses(idle: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """Return the gaps, those with a pause without its length: what happens once is not judged."""
+    found = phases(whole_of(trace))
+    if not found.pauses:
+        return idle
+    pauses = pl.DataFrame(
+        {
+            "start_ns": [pause.start_ns + found.origin_ns for pause in found.pauses],
+            "end_ns": [pause.end_ns + found.origin_ns for pause in found.pauses],
+        }
+    )
+    spans = idle.select(start_ns="since_ns", end_ns="start_ns")
+    left = overlap_ns(spans, pauses, ())
+    columns = ["after_ns", *CAUSES]
+    for column in sorted(columns, key=lambda name: -int(idle[name].sum())):
+        taken = pl.select(pl.min_horizontal(idle[column].fill_null(0), left)).to_series()
+        idle = idle.with_columns((idle[column] - taken).alias(column))
+        left = left - taken
+    return idle
+
+
+def _whole(idle: pl.DataFrame, column: str, cause: str, place: str = "", detail: str = "") -> pl.DataFrame:
+    """Return the sums of a column of the gaps for each GPU as time of one cause."""
+    spent = idle.filter(pl.col(column) > 0)
+    return (
+        spent.group_by(GPU)
+        .agg(pl.col(column).sum().cast(pl.Int64).alias("ns"), pl.len().cast(pl.Int64).alias("gaps"))
+        .with_columns(cause=pl.lit(cause), place=pl.lit(place), detail=pl.lit(detail))
+    )
+
+
+def _in_calls(idle: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """Return the time inside calls of the runtime by function; what no call explains of these causes has no place."""
+    calls = _with_sites(outermost_calls(trace), trace)
+    once = one_off_calls(trace)
+    known = idle.filter(pl.col("launch_end").is_not_null())
+    times = known.select(*THREAD, "agent_id", "start_ns", "since_ns", "launch_end")
+    rows = []
+    for windows in groups(host_windows(times), GPU):
+        gpu = windows.select(GPU).head(1)
+        threads = windows.select(THREAD).unique()
+        mine = calls.join(threads, on=list(THREAD), how="semi", nulls_equal=True)
+        inside = mine.with_columns(ns=overlap_ns(mine, windows, THREAD)).filter(pl.col("ns") > 0)
+        if inside.height:
+            first = overlap_ns(inside, once, THREAD).cast(pl.Int64)
+            rows.append(gpu.join(inside.with_columns(first=first > 0).drop("node"), how="cross"))
+    spent = pl.concat(rows) if rows else None
+    return pl.concat([_capped(idle, spent, column) for column in _IN_CALLS])
+
+
+def _with_sites(calls: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """Return the calls that wait or copy with the operator, function or range that made them."""
+    waits = calls.filter(pl.col("cause").is_in(["host_sync", "copy"]))
+    if not waits.height:
+        return calls.with_columns(site=pl.lit(""))
+    ids = timed_calls(trace).select(*THREAD, "start_ns", "op_id").unique([*THREAD, "start_ns"])
+    placed = waits.join(ids, on=[*THREAD, "start_ns"], how="left", nulls_equal=True, maintain_order="left")
+    sites = call_sites(trace, placed.with_columns(launch_start="start_ns"))
+    return pl.concat(
+        [
+            waits.with_columns(site=sites),
+            calls.filter(~pl.col("cause").is_in(["host_sync", "copy"])).with_columns(site=pl.lit("")),
+        ]
+    )
+
+
+def _capped(idle: pl.DataFrame, spent: pl.DataFrame | None, column: str) -> pl.DataFrame:
+    """Return the time of one cause by call, and what calls do not explain of it. No more than there is in all: time
+    behind unrecorded work is told elsewhere."""
+    whole = _whole(idle, column, _IN_CALLS[column])
+    if spent is None or not whole.height:
+        return whole.select(_ROW)
+    name = pl.col("name").cast(pl.String)
+    own = spent.filter(pl.col("cause") == column)
+    launches = named(own["name"], pl.col("name").str.contains(LAUNCH_CALL))
+    cause = (
+        pl.when(name.str.contains(MPI))
+        .then(pl.lit("mpi"))
+        .when(pl.lit(column != "host_api"))
+        .then(pl.lit(_IN_CALLS[column]))
+        .when(name.str.contains(ALLOCATION_CALL))
+        .then(pl.lit("allocating"))
+        .when(name.str.contains(COMPILING))
+        .then(pl.lit("compiling"))
+        .when("first")
+        .then(pl.lit("loading-code"))
+        .when(launches)
+        .then(pl.lit("launching"))
+        .otherwise(pl.lit(_IN_CALLS[column]))
+    )
+    named_rows = own.with_columns(cause=cause, call=name).with_columns(
+        place=pl.when(pl.col("cause") == "launching").then(pl.lit("")).otherwise("call"),
+        detail=pl.when(pl.col("cause") == "launching").then("call").otherwise("site"),
+    )
+    by_call = (
+        named_rows.group_by(*GPU, "cause", "place", "detail")
+        .agg(pl.col("ns").sum(), pl.len().cast(pl.Int64).alias("gaps"))
+        .sort(*GPU, "ns", "place", "detail", descending=[False, False, True, False, False])
+    )
+    limited = by_call.join(
+        whole.select(*GPU, most="ns"), on=GPU, how="inner", nulls_equal=True, maintain_order="left"
+    )
+    reached = pl.col("ns").cum_sum().over(GPU)
+    fits = (pl.col("ns") - (reached - pl.col("most")).clip(lower_bound=0)).clip(lower_bound=0)
+    limited = limited.with_columns(ns=fits).filter(pl.col("ns") > 0)
+    told = limited.group_by(GPU).agg(told=pl.col("ns").sum())
+    rest = (
+        whole.join(told, on=GPU, how="left", nulls_equal=True)
+        .with_columns(ns=pl.col("ns") - pl.col("told").fill_null(0))
+        .filter(pl.col("ns") > 0)
+    )
+    return pl.concat([limited.select(_ROW), rest.select(_ROW)])
+
+
+def _outside_calls(idle: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """Return the time in which the host is in no call: what named parts of the program explain, what it spends on
+    something else for too long to prepare a launch, and the rest, in which it prepares launches."""
+    known = idle.filter(pl.sum_horizontal(_OUTSIDE) > 0)
+    outside = known.select(pl.sum_horizontal(_OUTSIDE)).to_series()
+    if not known.height:
+        return _whole(idle, _OUTSIDE[0], "launching")
+    calls = outermost_calls(trace)
+    is_long = known.select(pl.col("start_ns") - pl.col("since_ns") >= LONG_NS).to_series()
+    rows, left, covered = [], outside, calls.select(*THREAD, "start_ns", "end_ns")
+    windows = host_windows(known.select(*THREAD, "start_ns", "since_ns", "launch_end"))
+    for cause, spans in _special(trace):
+        taken, covered = _inside(windows, spans, covered, left, THREAD)
+        left = left - taken
+        rows.append(_named_part(known, taken, cause, ""))
+    in_framework = pl.select(pl.min_horizontal(in_operators(trace, known, calls), left)).to_series()
+    elsewhere = (left - in_framework) * is_long.cast(pl.Int64)
+    launching = left - elsewhere
+    for part in _parts(trace, known, elsewhere):
+        by = THREAD if not part.in_other_threads else THREAD[:2]
+        taken, covered = _inside(windows, part.spans, covered, elsewhere, by)
+        elsewhere = elsewhere - taken
+        rows.append(_named_part(known, taken, _cause_of(part.name), part.name))
+    rows.append(_named_part(known, elsewhere, "host-work", ""))
+    rows.append(_named_part(known, launching, "launching", "", _BETWEEN))
+    return pl.concat(rows)
+
+
+def _special(trace: Trace) -> list[tuple[str, pl.DataFrame]]:
+    """Return the spans of the host whose names say that code is compiled, or that the program is inside MPI."""
+    columns = ["name", *THREAD, "start_ns", "end_ns"]
+    tables = (
+        timed_rows(trace, "ops").filter(pl.col("category") == _OPERATOR),
+        timed_rows(trace, "ranges").filter(~pl.col("on_gpu")),
+    )
+    spans = pl.concat(rows.select(columns).cast({"name": pl.String}).collect() for rows in tables)
+    chosen = [
+        (cause, spans.filter(named(spans["name"], pl.col("name").str.contains(pattern))))
+        for cause, pattern in (("compiling", COMPILING), ("mpi", MPI))
+    ]
+    return [(cause, found.drop("name")) for cause, found in chosen if found.height]
+
+
+def _parts(trace: Trace, known: pl.DataFrame, elsewhere: pl.Series) -> list[Part]:
+    """Return the parts of the program that explain most of the time in which the host does something else, one after
+    another."""
+    found: list[Part] = []
+    gaps = known.with_columns(left=elsewhere).filter(pl.col("left") > 0)
+    while gaps.height and len(found) < _PARTS:
+        part = parts_of_program(trace, gaps)
+        if part is None or part.name in {one.name for one in found}:
+            break
+        found.append(part)
+        by = THREAD if not part.in_other_threads else THREAD[:2]
+        windows = host_windows(gaps.select(*THREAD, "start_ns", "since_ns", "launch_end"))
+        inside = overlap_ns(windows, part.spans, by)
+        gaps = gaps.filter(2 * inside < pl.Series(gaps["left"]))
+    return found
+
+
+def _cause_of(part: str) -> str:
+    """Return the cause that the name of a part of the program says."""
+    for cause, pattern in (("loading-data", _LOADING), ("compiling", COMPILING), ("mpi", MPI)):
+        if pl.Series([part]).str.contains(pattern).item():
+            return cause
+    return "host-work"
+
+
+def _inside(
+    windows: pl.DataFrame, spans: pl.DataFrame, covered: pl.DataFrame, most: pl.Series, by: tuple[str, ...]
+) -> tuple[pl.Series, pl.DataFrame]:
+    """Return how much of each window the spans cover beyond what is covered already, at most what is left of it, and
+    what is covered then."""
+    columns = [*THREAD, "start_ns", "end_ns"]
+    both = pl.concat([covered, spans.select(columns)])
+    if by != THREAD:  # of other threads: whatever this one did meanwhile
+        inside = overlap_ns(windows, spans, by)
+    else:
+        inside = overlap_ns(windows, both, by) - overlap_ns(windows, covered, by)
+    taken = pl.select(pl.min_horizontal(inside, most)).to_series()
+    return taken, both
+
+
+def _named_part(
+    gaps: pl.DataFrame, spent: pl.Series, cause: str, place: str, detail: str = ""
+) -> pl.DataFrame:
+    return _whole(gaps.with_columns(part=spent), "part", cause, place, detail).select(_ROW)
+
+
+def _with_profilers_part(rows: pl.DataFrame, idle: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """Return the rows with what the profiler adds to launches as time of its own, where that was measured: no more
+    than launching takes."""
+    collection = trace.run.collection
+    if collection is None or not collection.launch_cost_ns or not rows.height:
+        return rows
+    known = idle.filter(pl.col("launch_end").is_not_null())
+    calls = timed_calls(trace)
+    launches = calls.filter(named(calls["name"], pl.col("name").str.contains(LAUNCH_CALL)))
+    windows = host_windows(known.select(*GPU, "pid", "tid", "start_ns", "since_ns", "launch_end"))
+    within = count_between(windows, launches, THREAD)
+    cost = (within * collection.launch_cost_ns).cast(pl.Int64)
+    added = windows.select(GPU).with_columns(cost=cost).group_by(GPU).agg(pl.col("cost").sum())
+    launching = rows.filter(pl.col("cause") == "launching").sort("ns", descending=True)
+    limited = launching.join(added, on=GPU, how="left", nulls_equal=True, maintain_order="left").with_columns(
+        pl.col("cost").fill_null(0)
+    )
+    before = pl.col("ns").cum_sum().over(GPU) - pl.col("ns")
+    taken = pl.min_horizontal("ns", (pl.col("cost") - before).clip(lower_bound=0))
+    divided = limited.with_columns(taken=taken)
+    own = divided.filter(pl.col("taken") > 0).with_columns(
+        cause=pl.lit("profiler"), ns="taken", place=pl.lit(""), detail=pl.lit("")
+    )
+    others = rows.filter(pl.col("cause") != "launching")
+    left = divided.with_columns(ns=pl.col("ns") - pl.col("taken")).filter(pl.col("ns") > 0)
+    return pl.concat([others, left.select(_ROW), own.select(_ROW)])
