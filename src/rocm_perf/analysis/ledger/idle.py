@@ -8,6 +8,7 @@ import polars as pl
 from rocm_perf.analysis.basis.intervals import count_between, overlap_ns
 from rocm_perf.analysis.basis.keys import groups, named
 from rocm_perf.analysis.basis.launched import GPU, THREAD, timed_calls
+from rocm_perf.analysis.basis.nested import nest
 from rocm_perf.analysis.basis.passes import timed_rows
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.whole import whole_of
@@ -41,8 +42,10 @@ _AS_THEY_ARE = {
 }
 _IN_CALLS = {"host_sync": "waiting-for-gpu", "copy": "waiting-for-copy", "host_api": "other-calls"}
 _OUTSIDE = ("framework", "host_busy")
+AFTER_A_WAIT = "after a wait"  # the host had waited until the GPU was idle before it launched again
 _BETWEEN = "between calls"
 _LATENCY = "until the GPU begins what was launched"
+_NOT_SHORT_NS = LONG_NS // 10  # shorter operators take nothing from one that is slow by itself
 _PARTS = 3  # named parts of the program that are told apart
 _SITES = 3
 _ROW = [*GPU, "cause", "place", "detail", "ns", "gaps"]
@@ -52,12 +55,20 @@ _ROW = [*GPU, "cause", "place", "detail", "ns", "gaps"]
 def idle_time(trace: Trace) -> pl.DataFrame:
     """Return idle time by GPU, cause (of model/results/ledger.py), place and detail: columns ns and gaps."""
     idle = _without_pauses(judged_gaps(trace), trace)
+    waited = idle["host_sync"] > 0
+    table = pl.concat(
+        [*_divided(idle.filter(~waited), trace, ""), *_divided(idle.filter(waited), trace, AFTER_A_WAIT)]
+    )
+    return _with_profilers_part(table, idle, trace)
+
+
+def _divided(idle: pl.DataFrame, trace: Trace, after: str) -> list[pl.DataFrame]:
+    """Return the time of these gaps by cause and place. `after` is the place of launching in them."""
     rows = [_whole(idle, cause, name) for cause, name in _AS_THEY_ARE.items()]
     rows.append(_whole(idle, "after_ns", "end-of-work"))
-    rows += [_in_calls(idle, trace), _outside_calls(idle, trace)]
-    rows.append(_whole(idle, "launch_latency", "launching", detail=_LATENCY))
-    table = pl.concat([part.select(_ROW) for part in rows if part.height] or [rows[0].select(_ROW)])
-    return _with_profilers_part(table, idle, trace)
+    rows += [_in_calls(idle, trace, after), _outside_calls(idle, trace, after)]
+    rows.append(_whole(idle, "launch_latency", "launching", after, _LATENCY))
+    return [part.select(_ROW) for part in rows]
 
 
 def _without_pauses(idle: pl.DataFrame, trace: Trace) -> pl.DataFrame:
@@ -91,7 +102,7 @@ def _whole(idle: pl.DataFrame, column: str, cause: str, place: str = "", detail:
     )
 
 
-def _in_calls(idle: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+def _in_calls(idle: pl.DataFrame, trace: Trace, after: str) -> pl.DataFrame:
     """Return the time inside calls of the runtime by function; what no call explains of these causes has no place."""
     calls = _with_sites(outermost_calls(trace), trace)
     once = one_off_calls(trace)
@@ -107,7 +118,7 @@ def _in_calls(idle: pl.DataFrame, trace: Trace) -> pl.DataFrame:
             first = overlap_ns(inside, once, THREAD).cast(pl.Int64)
             rows.append(gpu.join(inside.with_columns(first=first > 0).drop("node"), how="cross"))
     spent = pl.concat(rows) if rows else None
-    return pl.concat([_capped(idle, spent, column) for column in _IN_CALLS])
+    return pl.concat([_capped(idle, spent, column, after) for column in _IN_CALLS])
 
 
 def _with_sites(calls: pl.DataFrame, trace: Trace) -> pl.DataFrame:
@@ -126,7 +137,7 @@ def _with_sites(calls: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     )
 
 
-def _capped(idle: pl.DataFrame, spent: pl.DataFrame | None, column: str) -> pl.DataFrame:
+def _capped(idle: pl.DataFrame, spent: pl.DataFrame | None, column: str, after: str) -> pl.DataFrame:
     """Return the time of one cause by call, and what calls do not explain of it. No more than there is in all: time
     behind unrecorded work is told elsewhere."""
     whole = _whole(idle, column, _IN_CALLS[column])
@@ -151,7 +162,7 @@ def _capped(idle: pl.DataFrame, spent: pl.DataFrame | None, column: str) -> pl.D
         .otherwise(pl.lit(_IN_CALLS[column]))
     )
     named_rows = own.with_columns(cause=cause, call=name).with_columns(
-        place=pl.when(pl.col("cause") == "launching").then(pl.lit("")).otherwise("call"),
+        place=pl.when(pl.col("cause") == "launching").then(pl.lit(after)).otherwise("call"),
         detail=pl.when(pl.col("cause") == "launching").then("call").otherwise("site"),
     )
     by_call = (
@@ -174,13 +185,13 @@ def _capped(idle: pl.DataFrame, spent: pl.DataFrame | None, column: str) -> pl.D
     return pl.concat([limited.select(_ROW), rest.select(_ROW)])
 
 
-def _outside_calls(idle: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+def _outside_calls(idle: pl.DataFrame, trace: Trace, after: str) -> pl.DataFrame:
     """Return the time in which the host is in no call: what named parts of the program explain, what it spends on
     something else for too long to prepare a launch, and the rest, in which it prepares launches."""
     known = idle.filter(pl.sum_horizontal(_OUTSIDE) > 0)
     outside = known.select(pl.sum_horizontal(_OUTSIDE)).to_series()
     if not known.height:
-        return _whole(idle, _OUTSIDE[0], "launching")
+        return _whole(idle, _OUTSIDE[0], "launching").select(_ROW)
     calls = outermost_calls(trace)
     is_long = known.select(pl.col("start_ns") - pl.col("since_ns") >= LONG_NS).to_series()
     rows, left, covered = [], outside, calls.select(*THREAD, "start_ns", "end_ns")
@@ -189,6 +200,10 @@ def _outside_calls(idle: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         taken, covered = _inside(windows, spans, covered, left, THREAD)
         left = left - taken
         rows.append(_named_part(known, taken, cause, ""))
+    for name, spans in _slow_operators(trace, elsewhere=is_long.any()):
+        taken, covered = _inside(windows, spans, covered, left * is_long.cast(pl.Int64), THREAD)
+        left = left - taken
+        rows.append(_named_part(known, taken, _cause_of(name), name))
     in_framework = pl.select(pl.min_horizontal(in_operators(trace, known, calls), left)).to_series()
     elsewhere = (left - in_framework) * is_long.cast(pl.Int64)
     launching = left - elsewhere
@@ -198,7 +213,7 @@ def _outside_calls(idle: pl.DataFrame, trace: Trace) -> pl.DataFrame:
         elsewhere = elsewhere - taken
         rows.append(_named_part(known, taken, _cause_of(part.name), part.name))
     rows.append(_named_part(known, elsewhere, "host-work", ""))
-    rows.append(_named_part(known, launching, "launching", "", _BETWEEN))
+    rows.append(_named_part(known, launching, "launching", after, _BETWEEN))
     return pl.concat(rows)
 
 
@@ -215,6 +230,24 @@ def _special(trace: Trace) -> list[tuple[str, pl.DataFrame]]:
         for cause, pattern in (("compiling", COMPILING), ("mpi", MPI))
     ]
     return [(cause, found.drop("name")) for cause, found in chosen if found.height]
+
+
+def _slow_operators(trace: Trace, *, elsewhere: bool) -> list[tuple[str, pl.DataFrame]]:
+    """Return the operators that keep the host for so long by themselves that they do more than launch, such as one that
+    computes on the host: by name, the innermost first."""
+    if not elsewhere:
+        return []
+    columns = ["name", *THREAD, "start_ns", "end_ns"]
+    length = pl.col("end_ns") - pl.col("start_ns")
+    is_operator = (pl.col("category") == _OPERATOR) & (length >= _NOT_SHORT_NS)
+    nested = nest(timed_rows(trace, "ops").filter(is_operator).select(columns).collect(), list(THREAD))
+    inside = nested.group_by(row="parent").agg(inside=length.sum()).drop_nulls("row")
+    own = nested.join(inside, on="row", how="left").filter(length - pl.col("inside").fill_null(0) >= LONG_NS)
+    names = own.group_by("name").agg(spent=length.sum(), each=length.mean()).top_k(_PARTS, by="spent")
+    return [
+        (name, own.filter(pl.col("name") == name).select(columns[1:]))
+        for name in names.sort("each", "name")["name"].cast(pl.String).to_list()
+    ]
 
 
 def _parts(trace: Trace, known: pl.DataFrame, elsewhere: pl.Series) -> list[Part]:
