@@ -81,7 +81,7 @@ TOPICS = (
         on_first_screen=True,
     ),
     Topic("windows", "windows:windows_section", {"windows": "parts.sampled:windows"}, whole=True),
-    Topic("gaps", "idle:gaps_section", {"gaps": "idle.gaps:gaps"}, findings="idle.gap_findings:gap_findings"),
+    Topic("gaps", "idle:gaps_section", {"gaps": "idle.gaps:gaps"}),
     Topic("sync", "idle:sync_section", {"sync": "idle.sync:waiting"}, findings="idle.sync:sync_findings"),
     Topic(
         "launches",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -17,15 +18,14 @@ from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.results.ledger import Certainty, Entry, EntryKind, GpuLedger, Ledger
 from rocm_perf.model.trace import Trace
-from rocm_perf.units import format_ns
 
 FORMULAS = {
     "ledger.entries": "each moment of the judged time counts once, for the first of these: a kernel (of several, the "
-    "one that began first), a collective, a copy, a fill; else for the cause of the idle time. The entries add up to the "
-    "judged time",
+    "one that began first), a collective, a copy, a fill; else for the cause of the idle time. The entries add up to "
+    "the judged time",
 }
 _KERNELS = 40  # told apart; the others are told by family
-_DETAILS = 3
+_DETAILS = 5  # of an entry that are kept
 _COPIES = {
     "H2D": "copying-to-gpu",
     "D2H": "copying-to-host",
@@ -102,8 +102,16 @@ def _sum(alike: Sequence[Entry], whole_ns: int) -> Entry:
         share=total_ns / whole_ns if whole_ns else 0.0,
         certainty=first.certainty,
         family=first.family,
-        evidence=first.evidence,
+        parts=_parts((part, ns) for entry in alike for part, ns in entry.parts.items()),
     )
+
+
+def _parts(timed: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return the time of each part, most first."""
+    sums: Counter[str] = Counter()
+    for part, ns in timed:
+        sums[part] += ns
+    return dict(sums.most_common(_DETAILS))
 
 
 def _rows(busy: pl.DataFrame, trace: Trace, *, idle: bool) -> pl.DataFrame:
@@ -169,10 +177,6 @@ def _idle_entries(rows: list[dict[str, object]]) -> list[Entry]:
 
 
 def _idle_entry(cause: str, place: str, rows: list[dict[str, object]]) -> Entry:
-    details = sorted(
-        ((int(row["ns"]), str(row["detail"])) for row in rows if row["detail"]),  # type: ignore[call-overload]
-        reverse=True,
-    )
     return Entry(
         kind="idle",
         cause=cause,
@@ -181,7 +185,7 @@ def _idle_entry(cause: str, place: str, rows: list[dict[str, object]]) -> Entry:
         count=max(int(row["count"]) for row in rows),  # type: ignore[call-overload]
         share=0.0,
         certainty=_certainty(cause, place),
-        evidence=tuple(f"{format_ns(ns)} {detail}" for ns, detail in details[:_DETAILS]),
+        parts=_parts((str(row["detail"]), int(row["ns"])) for row in rows if row["detail"]),  # type: ignore[call-overload]
     )
 
 

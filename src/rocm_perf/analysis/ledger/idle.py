@@ -43,7 +43,8 @@ _AS_THEY_ARE = {
 _IN_CALLS = {"host_sync": "waiting-for-gpu", "copy": "waiting-for-copy", "host_api": "other-calls"}
 _OUTSIDE = ("framework", "host_busy")
 AFTER_A_WAIT = "after a wait"  # the host had waited until the GPU was idle before it launched again
-_BETWEEN = "between calls"
+AFTER_A_COPY = "after a copy"  # the same, inside a call that copies
+BETWEEN_CALLS = "between calls"
 _LATENCY = "until the GPU begins what was launched"
 _NOT_SHORT_NS = LONG_NS // 10  # shorter operators take nothing from one that is slow by itself
 _PARTS = 3  # named parts of the program that are told apart
@@ -55,10 +56,9 @@ _ROW = [*GPU, "cause", "place", "detail", "ns", "gaps"]
 def idle_time(trace: Trace) -> pl.DataFrame:
     """Return idle time by GPU, cause (of model/results/ledger.py), place and detail: columns ns and gaps."""
     idle = _without_pauses(judged_gaps(trace), trace)
-    waited = idle["host_sync"] > 0
-    table = pl.concat(
-        [*_divided(idle.filter(~waited), trace, ""), *_divided(idle.filter(waited), trace, AFTER_A_WAIT)]
-    )
+    waited, copied = idle["host_sync"] > 0, (idle["host_sync"] == 0) & (idle["copy"] > 0)
+    kinds = (("", ~waited & ~copied), (AFTER_A_WAIT, waited), (AFTER_A_COPY, copied))
+    table = pl.concat(part for after, own in kinds for part in _divided(idle.filter(own), trace, after))
     return _with_profilers_part(table, idle, trace)
 
 
@@ -213,7 +213,7 @@ def _outside_calls(idle: pl.DataFrame, trace: Trace, after: str) -> pl.DataFrame
         elsewhere = elsewhere - taken
         rows.append(_named_part(known, taken, _cause_of(part.name), part.name))
     rows.append(_named_part(known, elsewhere, "host-work", ""))
-    rows.append(_named_part(known, launching, "launching", after, _BETWEEN))
+    rows.append(_named_part(known, launching, "launching", after, BETWEEN_CALLS))
     return pl.concat(rows)
 
 

@@ -20,10 +20,10 @@ from rocm_perf.analysis.parts.times import (
     all_waiting,
 )
 from rocm_perf.analysis.verdict.doubts import DOUBTS
-from rocm_perf.analysis.verdict.findings import in_order
+from rocm_perf.analysis.verdict.findings import Beside, in_order
 from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS
 from rocm_perf.analysis.verdict.scorecard import gap_share, memory_growth, scores
-from rocm_perf.analysis.verdict.themed import WORTH
+from rocm_perf.analysis.verdict.worth import WORTH
 from rocm_perf.model.coverage import Coverage
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -280,10 +280,10 @@ def _findings(parts: Sequence[tuple[TimeWindow, Document]], document: Document) 
         key=lambda one: seen.index(one.id),  # kernels by their time
     )
     doubtful = [finding for finding in merged if finding.id in DOUBTS]
-    startup = [finding for finding in merged if finding.kind == "startup" and finding not in doubtful]
+    startup = [finding for finding in merged if finding.id == "startup"]
     others = [finding for finding in merged if finding not in (*doubtful, *startup)]
     worthy = [finding for finding in others if _is_worthy(finding, document)]
-    return in_order(worthy, document, doubtful=doubtful, startup=startup)
+    return in_order(worthy, document, Beside(doubts=doubtful, startup=startup))
 
 
 def _is_worthy(finding: Finding, document: Document) -> bool:

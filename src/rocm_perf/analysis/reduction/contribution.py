@@ -12,9 +12,10 @@ from msgspec.structs import asdict, replace
 from rocm_perf.analysis.collectives.build import communication
 from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.idle.sync import waiting
+from rocm_perf.analysis.ledger.entries import ledger
 from rocm_perf.analysis.phases.coverage import coverage
 from rocm_perf.analysis.reduction.stretches import activity
-from rocm_perf.analysis.reduction.tables import GATHERED, Tables, frame, machine_number, nothing
+from rocm_perf.analysis.reduction.tables import GATHERED, LEDGER_TEXTS, Tables, frame, machine_number, nothing
 from rocm_perf.analysis.time.busy import device_times, node_spans, queue_times, users_of_gpus
 from rocm_perf.analysis.time.families import family_totals
 from rocm_perf.analysis.time.hotspots import hotspots
@@ -50,6 +51,7 @@ def contribution(trace: Trace, place: int, label: str) -> Tables:
     numbered = {
         "gpus": _gpus(trace),
         "idle_places": ({**asdict(row), "causes": _json(row.causes)} for row in idle.places),
+        "ledger": _ledger_rows(trace),
         "worst_gaps": (
             {
                 "gap": _json(gap).encode(),
@@ -121,6 +123,19 @@ def _gpus(trace: Trace) -> Iterator[Row]:
     for level, times in (("gpu", device_times(trace)), ("queue", queue_times(trace))):
         for row in times:
             yield {**asdict(row), "level": level, "rank": ranks.get((row.node, row.agent_id))}
+
+
+def _ledger_rows(trace: Trace) -> Iterator[Row]:
+    for gpu in ledger(trace).gpus:
+        for entry in gpu.entries:
+            texts = {name: getattr(entry, name) for name in LEDGER_TEXTS}
+            yield {
+                "node": gpu.node,
+                "agent_id": gpu.agent_id,
+                **texts,
+                "total_ns": entry.total_ns,
+                "count": entry.count,
+            }
 
 
 def _idle_calls(idle: Gaps) -> Iterator[Row]:

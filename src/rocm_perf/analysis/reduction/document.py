@@ -24,7 +24,7 @@ from rocm_perf.analysis.reduction.tables import GATHERED, Tables
 from rocm_perf.analysis.time.busy import gpus
 from rocm_perf.analysis.time.hotspots import Grouping
 from rocm_perf.analysis.trust.coverage import lost_records, unpaired
-from rocm_perf.analysis.verdict.findings import concluded
+from rocm_perf.analysis.verdict.findings import Beside, concluded
 from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS
 from rocm_perf.analysis.verdict.setting import Setting
 from rocm_perf.analysis.verdict.themes import Run
@@ -75,6 +75,7 @@ def reduced(
         domains=times.domains(tables),
         copies=times.copies(tables),
         gaps=idle.gaps(tables, counts, nodes, blank.gaps),
+        ledger=idle.ledgers(tables, counts, nodes),
         sync=idle.sync(tables["waits"], counts, blank.sync),
         communication=_communication(job, counts, tables["gpus"]),
         ranks=late_ranks(recording, _work(tables, nodes), blank.ranks),
@@ -212,7 +213,7 @@ def _with_findings(document: Document, job: Trace, counts: Counts, doubtful: tup
     """The document with what follows from it; changes are not re-timed, for no graph spans the ranks."""
     settings = (counts.fact_of_most("setting") or "{}").encode()
     run = Run(document, build(Trace({})), job, msgspec.json.decode(settings, type=Setting))
-    _, findings = concluded(run, doubtful, idle_is_told=document.gaps.doubt is None)
+    _, findings = concluded(run, Beside(doubts=doubtful), idle_is_told=document.gaps.doubt is None)
     return replace(document, findings=findings)
 
 

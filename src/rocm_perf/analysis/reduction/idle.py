@@ -8,10 +8,12 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
+from rocm_perf.analysis.ledger.entries import together
 from rocm_perf.analysis.reduction.counted import Counts
 from rocm_perf.analysis.reduction.tables import Tables
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
 from rocm_perf.model.results.gaps import Bin, CallTime, CauseTime, Gap, Gaps, PlaceGaps
+from rocm_perf.model.results.ledger import Entry, GpuLedger, Ledger
 from rocm_perf.model.results.sync import Sync, Waiting
 
 _NOTHING = Waiting(name="all", calls=0, total_ns=0, useful_ns=0, lost_ns=0)
@@ -40,6 +42,22 @@ def gaps(tables: Tables, counts: Counts, nodes: Mapping[int, int], unknown: Gaps
         not_attributed=_not_attributed(tables["causes"], counts),
         unavailable=None if counts.sum("gaps") or not counts.fact("no_gaps") else counts.fact("no_gaps"),
     )
+
+
+def ledgers(tables: Tables, counts: Counts, nodes: Mapping[int, int]) -> Ledger:
+    """Return where the time of all GPUs went. What entries consist of is left out."""
+    rows = tables["ledger"].sort(
+        "node", "agent_id", "total_ns", descending=[False, False, True], nulls_last=True
+    )
+    gpus = []
+    for (machine, agent_id), own in rows.group_by("node", "agent_id", maintain_order=True):
+        whole_ns = int(own["total_ns"].sum())
+        columns = own.drop("node", "agent_id").iter_rows(named=True)
+        entries = [Entry(**row, share=row["total_ns"] / max(whole_ns, 1)) for row in columns]
+        gpus.append(GpuLedger(nodes[machine], agent_id, whole_ns, tuple(entries)))
+    if not gpus:
+        return Ledger(0, (), (), unavailable="no rank recorded a kernel or a copy with times")
+    return together(gpus, idle_unknown=counts.fact("idle_doubt"))
 
 
 def sync(waits: pl.DataFrame, counts: Counts, unknown: Sync) -> Sync:

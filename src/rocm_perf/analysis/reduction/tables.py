@@ -37,6 +37,7 @@ class Rule(msgspec.Struct, frozen=True):
 _QUEUE = {"node": _NUMBER, "agent_id": _NUMBER, "queue_id": _NUMBER, "stream_id": _NUMBER}
 _SIZED = ("total_ns", "size_bytes", "sized_ns")
 _SPENT = ("dispatches", "copies", "window_ns", "busy_ns", "kernel_ns", "copy_ns", "idle_ns")
+LEDGER_TEXTS = ("kind", "cause", "place", "certainty", "family")
 RULES: dict[str, Rule] = {
     "kernels": Rule({"kernel": _TEXT}, sums=("calls", "total_ns"), lows=("min_ns",), highs=("max_ns",)),
     "calls": Rule({"domain": _TEXT, "name": _TEXT}, sums=("calls", "total_ns")),
@@ -49,6 +50,10 @@ RULES: dict[str, Rule] = {
     "gap_lengths": Rule({"from_ns": _NUMBER, "to_ns": _NUMBER}, sums=("gaps", "total_ns")),
     "worst_gaps": Rule(
         {"gap": pl.Binary, "node": _NUMBER, "length_ns": _NUMBER, "start_ns": _NUMBER}, longest=20
+    ),
+    "ledger": Rule(
+        {"node": _NUMBER, "agent_id": _NUMBER, **dict.fromkeys(LEDGER_TEXTS, _TEXT)},
+        sums=("total_ns", "count"),
     ),
     "waits": Rule({"by": _TEXT, "name": _TEXT}, sums=("calls", "total_ns", "useful_ns", "lost_ns")),
     "counts": Rule({"name": _TEXT}, sums=("value",)),

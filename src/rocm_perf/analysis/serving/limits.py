@@ -12,7 +12,6 @@ from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers
 from rocm_perf.analysis.bottleneck.build import bottlenecks
 from rocm_perf.analysis.idle.gap_causes import CAUSES
-from rocm_perf.analysis.idle.gap_findings import KINDS_OF_CAUSES
 from rocm_perf.analysis.idle.gaps import gpu_gaps
 from rocm_perf.analysis.roofline.build import Machines
 from rocm_perf.analysis.serving.part import of_kind
@@ -23,6 +22,20 @@ from rocm_perf.model.step_kinds import StepKind
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_share
 
+_KINDS_OF_CAUSES: dict[str, Kind] = {
+    "host_sync": "sync",
+    "host_api": "host-bound",
+    "copy": "copies",
+    "framework": "host-bound",
+    "loading": "host-bound",
+    "host_busy": "host-bound",
+    "launch_latency": "host-bound",
+    "event": "host-bound",
+    "collective": "communication",
+    "queue_gap": "host-bound",
+    "unrecorded": "unrecorded-work",
+    "nothing_recorded": "cannot-tell",
+}
 _MOST = 0.5  # of the kernel time: a label that covers less is not what holds the kernels back
 
 
@@ -66,12 +79,12 @@ def _limit_of_part(part: Trace, total_ns: int, busy_ns: int, machines: Machines)
     )  # before the first and after the last work
     by_kind: Counter[Kind] = Counter()
     for cause, spent in idle.items():
-        by_kind[KINDS_OF_CAUSES[cause]] += spent
+        by_kind[_KINDS_OF_CAUSES[cause]] += spent
     kind, most = by_kind.most_common(1)[0]
     if most <= UNKNOWN * busy_ns or idle_is_the_profilers(part):
         return Limit("kernel", _label(part, machines))
     cause, spent = max(
-        (pair for pair in idle.items() if KINDS_OF_CAUSES[pair[0]] == kind), key=lambda pair: pair[1]
+        (pair for pair in idle.items() if _KINDS_OF_CAUSES[pair[0]] == kind), key=lambda pair: pair[1]
     )
     return Limit(kind, f"{CAUSE_NAMES[cause]} {format_share(spent / sum(idle.values()))} of the idle time")
 

@@ -13,7 +13,7 @@ from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.trust.lost import excerpts, launches, replays, single_losses
 from rocm_perf.analysis.verdict.host_only import host_only
 from rocm_perf.analysis.verdict.only_copies import only_copies
-from rocm_perf.analysis.verdict.unrecorded import waited_for_unrecorded
+from rocm_perf.analysis.verdict.unrecorded import share_of_waits, waited_for_unrecorded
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.run import ROUNDED_FILE, ROUNDED_ROWS, Numbering
 from rocm_perf.model.trace import Trace
@@ -23,6 +23,8 @@ from rocm_perf.units import format_count, format_ns, format_share
 _MISSING = 0.2  # of the numbered dispatches, which are at least
 _NUMBERED = 100  # : a few numbers may have gone to other things
 _LOST = 0.05  # of the launches, or of the kernels of graphs
+_MOST = 0.5  # of the time or the kernels: where less is missing, what is there says more
+WAITS = "waits-for-unrecorded-work"
 # The ids of what is found here, by which it comes first where parts of a recording become one.
 DOUBTS = frozenset(
     {
@@ -39,9 +41,20 @@ DOUBTS = frozenset(
         "events-missing",
         "graph-kernels-lost",
         "kernels-lost",
-        "waits-for-unrecorded-work",
+        WAITS,
     }
 )
+
+
+def leads(doubt: Finding, trace: Trace) -> bool:
+    """Return whether a doubt comes before everything else: whether most of the time is not in the recording."""
+    if doubt.id == WAITS:
+        return share_of_waits(trace) > _MOST
+    if doubt.id == "kernels-lost":
+        lost, launched = single_losses(trace)
+        return lost > _MOST * launched
+    found = replays(trace) if doubt.id == "graph-kernels-lost" else None
+    return found is None or found.missing > _MOST * (found.missing + found.recorded)
 
 
 def doubts(trace: Trace) -> tuple[Finding, ...]:

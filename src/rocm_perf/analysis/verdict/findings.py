@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, times_are_not_kernels
+from rocm_perf.analysis.basis.profiled_times import times_are_not_kernels
+from rocm_perf.analysis.basis.stakes import bound
 from rocm_perf.analysis.path.unprofiled import unprofiled
-from rocm_perf.analysis.verdict.doubts import doubts
+from rocm_perf.analysis.verdict.doubts import WAITS, doubts, leads
 from rocm_perf.analysis.verdict.host_pace import within_hosts_pace
 from rocm_perf.analysis.verdict.nothing import nothing_to_gain
 from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS, ranked, that_save_something
 from rocm_perf.analysis.verdict.setting import setting
 from rocm_perf.analysis.verdict.startup import is_mostly_startup, startup_findings
 from rocm_perf.analysis.verdict.statistics_only import statistics_findings
-from rocm_perf.analysis.verdict.themed import WORTH, themed, with_command
-from rocm_perf.analysis.verdict.themes import THEMED, THEMES, Run
+from rocm_perf.analysis.verdict.themes import THEMED, Run
+from rocm_perf.analysis.verdict.worth import WORTH, themed, with_command
 from rocm_perf.model.document import TOPICS, Document
-from rocm_perf.model.finding import Finding
+from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.results.whatif import Projection
 from rocm_perf.model.topic import resolve
 from rocm_perf.model.trace import Trace
 
 MOST = 10
-_IDLE_TIME = frozenset(name for theme in THEMES if theme.causes for name in theme.members)
+# What of the ledger a finding of each kind can save at most.
+_KINDS_OF_ENTRIES: dict[Kind, tuple[str, ...]] = {
+    "communication": ("communication", "idle"),
+    **dict.fromkeys(KERNEL_KINDS, ("kernel", "copy", "fill")),
+}
 
 
 def conclusions(
@@ -38,49 +44,66 @@ def conclusions(
     doubtful = doubts(whole)
     if times_are_not_kernels(whole):
         return (), doubtful
-    return concluded(
-        Run(document, unprofiled(trace), trace, setting(trace), whole),
-        doubtful,
-        idle_is_told=not idle_is_the_profilers(whole),
-        beside=statistics_findings(whole),
+    leading = tuple(doubt for doubt in doubtful if leads(doubt, whole))
+    remarks = tuple(doubt for doubt in doubtful if doubt not in leading)
+    beside = Beside(
+        doubts=leading,
+        remarks=remarks,
+        others=statistics_findings(whole),
         startup=[] if doubtful else startup_findings(document, whole),
+    )
+    idle_is_told = document.gaps.doubt is None and all(doubt.id == WAITS for doubt in remarks)
+    return concluded(
+        Run(document, unprofiled(trace), trace, setting(trace), whole), beside, idle_is_told=idle_is_told
     )
 
 
+class Beside(NamedTuple):
+    """What is said beside the findings of topics."""
+
+    doubts: Sequence[Finding] = ()  # that come before everything else
+    remarks: Sequence[Finding] = ()  # about what is missing, where most of it is there
+    others: Sequence[Finding] = ()
+    startup: Sequence[Finding] = ()
+
+
 def concluded(
-    run: Run,
-    doubtful: tuple[Finding, ...],
-    *,
-    idle_is_told: bool,
-    beside: Sequence[Finding] = (),
-    startup: Sequence[Finding] = (),
+    run: Run, beside: Beside, *, idle_is_told: bool
 ) -> tuple[tuple[Projection, ...], tuple[Finding, ...]]:
-    """The same, given what makes the recording doubtful, whether idle time is the program's, and what was found beside
-    the topics and in the start-up."""
+    """Return the same, given what is said beside, and whether idle time is the program's."""
     document = run.document
     waiting = list(_topic_findings(document))
-    if doubtful or not idle_is_told:
-        waiting = [finding for finding in waiting if not _is_about_idle_time(finding)]
-    projections, merged = themed(run, waiting)
+    projections, merged = themed(run, waiting) if idle_is_told and not beside.doubts else ([], [])
     others = (finding for finding in waiting if finding.id not in THEMED)
-    alone = [*(within_hosts_pace(finding, document, run.graph, run.whole) for finding in others), *beside]
-    findings = list(_worded(_worth_a_look([*merged, *alone], document), run))
+    alone = [within_hosts_pace(finding, document, run.graph, run.whole) for finding in others]
+    bounded = [_within_entries(finding, document) for finding in (*merged, *alone, *beside.others)]
+    findings = list(_worded(_worth_a_look(bounded, document), run))
     repairs = [straggler.repair for straggler in document.ranks.stragglers if straggler.repair]
-    return (*repairs, *projections), in_order(findings, document, doubtful=doubtful, startup=startup)
+    return (*repairs, *projections), in_order(findings, document, beside)
 
 
-def in_order(
-    findings: Sequence[Finding],
-    document: Document,
-    *,
-    doubtful: Sequence[Finding],
-    startup: Sequence[Finding],
-) -> tuple[Finding, ...]:
-    """Doubts first, then what is worth most; start-up last, unless the recording holds little else."""
+def _within_entries(finding: Finding, document: Document) -> Finding:
+    """Return the finding, worth no more than the entries of the ledger that it is about."""
+    stake, about = finding.time_at_stake_ns, _KINDS_OF_ENTRIES.get(finding.kind or "cannot-tell")
+    if stake is None or about is None:
+        return finding
+    most = max(
+        (sum(entry.total_ns for entry in gpu.entries if entry.kind in about) for gpu in document.ledger.gpus),
+        default=0,
+    )
+    if not most or stake <= most:
+        return finding
+    speedup = finding.projected_speedup and bound(document.judged_ns, most)
+    return replace(finding, time_at_stake_ns=most, projected_speedup=speedup)
+
+
+def in_order(findings: Sequence[Finding], document: Document, beside: Beside) -> tuple[Finding, ...]:
+    """Return doubts, then what is worth most, with remarks about what is missing behind the first; start-up comes last,
+    unless the recording holds little else."""
     order = [*nothing_to_gain(findings, document), *ranked(findings, document)]
     is_most = is_mostly_startup(document) or (not document.phases.steps and _all_small(order, document))
-    order = [*startup, *order] if is_most else [*order, *startup]
-    return (*doubtful, *order)[:MOST]
+    order = [*beside.startup, *order] if is_most else [*order, *beside.startup]
+    return (*beside.doubts, *order[:1], *beside.remarks, *order[1:])[:MOST]
 
 
 def _all_small(findings: Iterable[Finding], document: Document) -> bool:
@@ -94,11 +117,17 @@ def _worth_a_look(findings: list[Finding], document: Document) -> list[Finding]:
     else without those of kernels that would save nothing."""
     others = [finding for finding in findings if finding.kind not in KERNEL_KINDS]
     little = _kernel_ns(document) < WORTH * document.judged_ns
-    return others if is_mostly_startup(document) or (others and little) else that_save_something(findings)
+    if is_mostly_startup(document) or (others and little):
+        return others
+    return [finding for finding in that_save_something(findings) if not _is_small(finding, document)]
 
 
-def _is_about_idle_time(finding: Finding) -> bool:
-    return finding.id in _IDLE_TIME
+def _is_small(finding: Finding, document: Document) -> bool:
+    """Return whether a finding about time outside of kernels is worth too little to be told."""
+    stake = finding.time_at_stake_ns
+    if stake is None or finding.kind is None or finding.kind in (*KERNEL_KINDS, "memory", "startup"):
+        return False
+    return stake < WORTH * document.judged_ns
 
 
 def _topic_findings(document: Document) -> Iterator[Finding]:

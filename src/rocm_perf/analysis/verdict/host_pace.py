@@ -13,7 +13,7 @@ from rocm_perf.analysis.basis.stakes import bound
 from rocm_perf.analysis.graph.graph import Graph, forward
 from rocm_perf.analysis.path.unprofiled import unprofiled
 from rocm_perf.analysis.phases.focus import cut, judged_span
-from rocm_perf.analysis.verdict.themed import WORTH
+from rocm_perf.analysis.verdict.worth import WORTH
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.time_window import Span

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocm_perf.analysis.verdict.recurring import too_few
-from rocm_perf.analysis.verdict.themed import WORTH
+from rocm_perf.analysis.verdict.themes import too_few
+from rocm_perf.analysis.verdict.worth import WORTH
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.units import format_share

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from rocm_perf.analysis.time.kernel_family import family
+from rocm_perf.analysis.verdict.themes import IDLE, THEMES
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
 
@@ -54,6 +55,17 @@ def that_save_something(findings: Sequence[Finding]) -> list[Finding]:
     return [one for one in findings if not others or one in others or one.time_at_stake_ns != 0]
 
 
+def _idle_leader(findings: Sequence[Finding], document: Document) -> Finding | None:
+    """Return the finding about the entry that holds more than half of the idle time, if there is one: it comes before
+    all others about idle time. Of several that could remove it, the one that saves most."""
+    ledger = document.ledger
+    largest = next((entry for entry in ledger.entries if entry.kind == "idle"), None)
+    if largest is None or 2 * largest.total_ns <= ledger.idle_ns:
+        return None
+    about = {theme.id for theme in THEMES if largest in theme.claimed(ledger, retimed=True)}
+    return max((one for one in findings if one.id in about), key=_weight, default=None)
+
+
 def _by_worth(findings: Sequence[Finding], document: Document) -> list[Finding]:
     kernels = [finding for finding in findings if finding.kind in KERNEL_KINDS]
     others = sorted(
@@ -62,6 +74,11 @@ def _by_worth(findings: Sequence[Finding], document: Document) -> list[Finding]:
     )
     first = kernels[:1] if kernels and kernel_weight(kernels, document) >= _weight_of(others) else []
     rest = sorted([*others, *kernels[len(first) :]], key=lambda finding: -_weight(finding))
+    leader = _idle_leader(others, document)
+    if leader is not None:
+        place = next(place for place, finding in enumerate(rest) if finding.id in IDLE)
+        rest.remove(leader)
+        rest.insert(place, leader)
     return [*first, *rest]
 
 

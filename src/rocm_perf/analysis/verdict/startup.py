@@ -8,7 +8,6 @@ from rocm_perf.analysis.basis.intervals import total_union_ns
 from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.idle.first_calls import startup_calls
-from rocm_perf.analysis.verdict.recurring import kernel_share_of_rest
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.phases import Pause
@@ -36,7 +35,13 @@ def is_mostly_startup(document: Document) -> bool:
     phases = document.phases
     if not phases.rows or phases.steps or not document.hotspots.rows:
         return False
-    return one_off_ns(document) > _LARGE * phases.wall_ns and kernel_share_of_rest(document) < _WORKING
+    return one_off_ns(document) > _LARGE * phases.wall_ns and _kernel_share(document) < _WORKING
+
+
+def _kernel_share(document: Document) -> float:
+    """Return the part of the judged time in which the busiest GPU runs kernels."""
+    rest = document.judged_ns
+    return max((device.kernel_ns for device in document.devices), default=0) / rest if rest else 0.0
 
 
 def startup_findings(document: Document, whole: Trace) -> list[Finding]:

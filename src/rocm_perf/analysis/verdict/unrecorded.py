@@ -33,6 +33,13 @@ _BY_OTHERS = (
 )
 
 
+def share_of_waits(trace: Trace) -> float:
+    """Return the share of the GPUs' time in which they worked on something that was not recorded."""
+    waits = unrecorded_waits(trace).filter("inside")
+    waited = int((waits["end_ns"] - waits["start_ns"]).sum())
+    return waited / max(sum(row.window_ns for row in device_times(trace)), 1)
+
+
 def waited_for_unrecorded(trace: Trace) -> Finding | None:
     """Work waited for a tenth of the GPU's time or more with nothing recorded before it."""
     length = (pl.col("end_ns") - pl.col("start_ns")).alias("ns")

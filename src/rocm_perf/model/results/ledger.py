@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from rocm_perf.units import format_ns
+
 EntryKind = Literal["kernel", "communication", "copy", "fill", "idle"]
 Certainty = Literal[
     "measured",  # the recording shows it: a kernel ran, the host was inside that call
@@ -42,6 +44,9 @@ CAUSES: dict[str, str] = {
 }
 
 
+_PARTS = 3  # of an entry that are told
+
+
 class Entry(msgspec.Struct, frozen=True):
     """Time with one cause in one place."""
 
@@ -53,7 +58,12 @@ class Entry(msgspec.Struct, frozen=True):
     share: float  # of the judged time
     certainty: Certainty
     family: str = ""  # of a kernel
-    evidence: tuple[str, ...] = ()
+    parts: dict[str, int] = {}  # nanoseconds of what it consists of, where that is known: most first
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Return its largest parts in words."""
+        return tuple(f"{format_ns(ns)} {name}" for name, ns in list(self.parts.items())[:_PARTS])
 
 
 class GpuLedger(msgspec.Struct, frozen=True):
