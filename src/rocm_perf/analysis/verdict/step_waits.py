@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rocm_perf.analysis.graph.graph import Graph
-from rocm_perf.analysis.verdict.setting import Setting
+from rocm_perf.analysis.remedies.setting import Setting
 
 _SEVERAL = 1.5  # waits in a step: one at its end leaves it whole
 _TO_GPU = "H2D"

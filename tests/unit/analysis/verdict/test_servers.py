@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
+from rocm_perf.analysis.remedies.setting import setting
 from rocm_perf.analysis.verdict.servers import serving_remedy
-from rocm_perf.analysis.verdict.setting import setting
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import kernel, marked, trace
 
@@ -35,4 +34,4 @@ def test_a_server_is_told_its_own_switch(recording: Trace, advice: str) -> None:
 def test_other_programs_and_servers_that_replay_graphs_are_not_told() -> None:
     other, server = named("aten::mm", "mylib::not_vllm"), named("vllm::rms_norm")
     assert serving_remedy(other, setting(other)) is None
-    assert serving_remedy(server, replace(setting(server), uses_graphs=True)) is None
+    assert serving_remedy(server, setting(server).with_graphs(True)) is None

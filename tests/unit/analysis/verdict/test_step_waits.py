@@ -8,14 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from rocm_perf.analysis.graph import build
-from rocm_perf.analysis.verdict.setting import setting
+from rocm_perf.analysis.remedies.setting import setting
 from rocm_perf.analysis.verdict.step_waits import waits_first
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import Row, call, kernel, trace
 
 MAIN: dict[str, Any] = {"pid": 7, "tid": 7}
 STEPS, EVERY_NS = 4, 100_000
-TORCH = replace(setting(trace(dispatches=[kernel("k", 0, 1)])), torch=True)
+TORCH = replace(setting(trace(dispatches=[kernel("k", 0, 1)])), frameworks=("torch",))
 
 
 def loop(*waits: str, kernel_ns: int) -> Trace:
