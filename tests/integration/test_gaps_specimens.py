@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from rocm_perf.analysis.idle.copies import copy_findings, steady_copies
-from rocm_perf.analysis.idle.gap_findings import gap_findings
 from rocm_perf.analysis.idle.gaps import gaps
 from rocm_perf.analysis.idle.launches import launch_findings, launches
 from rocm_perf.analysis.idle.sync import waiting
@@ -89,7 +88,7 @@ def check_kernels(trace: Trace) -> None:
 
 
 def findings(document: Document) -> Iterator[Finding]:
-    for topic in (gap_findings, launch_findings, family_findings, sliver_findings, copy_findings):
+    for topic in (launch_findings, family_findings, sliver_findings, copy_findings):
         yield from topic(document)
 
 

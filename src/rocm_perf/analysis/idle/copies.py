@@ -13,6 +13,8 @@ from rocm_perf.analysis.basis.passes import timed_copies
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.idle.device_copies import alone_ns, device_copies, device_copy_findings
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.steps import step_time, steps
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -186,10 +188,18 @@ def _host_copy_findings(document: Document) -> list[Finding]:
         title=f"Data crosses between host and GPU {when}",
         evidence=tuple(_evidence(row) for row in every[:5]),
         time_at_stake_ns=spent,
-        remedy="Keep tensors on the GPU (no .item(), .cpu() or .tolist() in the loop; metrics every n-th step); "
-        "copy what must move from pinned memory (pin_memory=True, non_blocking=True) on a stream of its own.",
+        remedy=_remedy(every, document),
     )
     return [of_one_gpu(finding, document)]
+
+
+def _remedy(copies: list[SteadyCopy], document: Document) -> str:
+    """Return what to do about the direction in which more time goes, where most of that goes."""
+    to_host = sum(row.total_ns for row in copies if row.kind == "D2H")
+    most = "D2H" if 2 * to_host > sum(row.total_ns for row in copies) else "H2D"
+    longest = max((row for row in copies if row.kind == most), key=lambda row: row.total_ns, default=None)
+    cause = "copying-to-host" if most == "D2H" else "copying-to-gpu"
+    return remedy(cause, setting_of(document), place=longest.call_site if longest else "")
 
 
 def _evidence(row: SteadyCopy) -> str:

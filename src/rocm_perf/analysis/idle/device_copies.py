@@ -8,6 +8,8 @@ from rocm_perf.analysis.basis.intervals import disjoint, union_ns
 from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_rows
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.copies import CopySite, DeviceCopies
@@ -21,15 +23,6 @@ _SITES = 3
 _LANE = [*GPU, "stream_id"]
 _GRAPH_LAUNCH = "GraphLaunch"
 _LENGTH = pl.col("end_ns") - pl.col("start_ns")
-_REMEDY = (
-    "Leave them out: write results where they are needed, and keep the memory layout that the next operator needs "
-    "(clone(), .contiguous(), torch.cat and copy_() between tensors make such copies)."
-)
-_GRAPH_REMEDY = (
-    "Graphs read their inputs at fixed addresses: produce inputs in these buffers, or keep those that do not change at "
-    "one address (torch._dynamo.mark_static_address, parameters and buffers of a module), so that nothing is copied "
-    "before a replay. "
-)
 
 
 def alone_ns(trace: Trace, kinds: list[str]) -> int:
@@ -125,7 +118,7 @@ def device_copy_findings(document: Document) -> list[Finding]:
             "within its memory",
             evidence=tuple(_evidence(copies)),
             time_at_stake_ns=copies.exposed_ns,
-            remedy=f"{_GRAPH_REMEDY if for_graphs else ''}{_REMEDY}",
+            remedy=remedy("copying-within-gpu", setting_of(document).with_graphs(for_graphs)),
         )
     ]
 

@@ -148,7 +148,7 @@ def judged_gaps(trace: Trace) -> pl.DataFrame:
     late = first.join(ends, on="node").filter(pl.col("start_ns") > pl.col("begun_ns"))
     late = late.join(known, on=GPU, how="anti", nulls_equal=True) if known.height else late
     blank = pl.lit(None, pl.Int64)
-    before = _causes_of(
+    before = causes_of(
         trace, late.select(_END, since_ns="begun_ns", before_launch_start=blank.cast(pl.Int64))
     ).with_columns(after_ns=pl.lit(0, pl.Int64))
     last = grouped(pl.concat([work.select(_END), lead_outs(trace).select(_END)]), GPU, pl.col("end_ns").max())
@@ -162,10 +162,11 @@ def judged_gaps(trace: Trace) -> pl.DataFrame:
 
 
 def _attributed(trace: Trace, level: Level) -> pl.DataFrame:
-    return _causes_of(trace, _idle(trace, level))
+    return causes_of(trace, _idle(trace, level))
 
 
-def _causes_of(trace: Trace, idle: pl.DataFrame) -> pl.DataFrame:
+def causes_of(trace: Trace, idle: pl.DataFrame) -> pl.DataFrame:
+    """Return the idle intervals with one column of nanoseconds for each cause."""
     host = Host(outermost_calls(trace), _processes_with_operators(trace), loading_spans(trace))
     return attribute(idle, host, launched_work(trace), unrecorded_waits(trace))
 

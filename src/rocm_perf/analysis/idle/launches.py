@@ -9,6 +9,8 @@ from rocm_perf.analysis.basis.keys import firsts, is_first, named
 from rocm_perf.analysis.basis.launched import GPU, delay, launched_kernels, launched_work, timed_calls
 from rocm_perf.analysis.basis.stakes import of_one_gpu
 from rocm_perf.analysis.idle.first_calls import one_off_calls
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.model.calls import GRAPH_CALL
 from rocm_perf.model.document import Document
@@ -172,7 +174,6 @@ def launch_findings(document: Document) -> list[Finding]:
             f"the kernels ran for {format_ns(kernel_ns)}: launching took {_as_long(called / kernel_ns)}",
         ),
         time_at_stake_ns=min(called, idle_ns),
-        remedy="Launch less often: capture the loop into a HIP graph (torch.cuda.graph, or torch.compile with "
-        'mode="reduce-overhead"), fuse small kernels, or give each launch more work.',
+        remedy=remedy("launching", setting_of(document)),
     )
     return [of_one_gpu(finding, document)]

@@ -8,6 +8,8 @@ from rocm_perf.analysis.basis.intervals import disjoint, overlap_ns, union_ns
 from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.basis.passes import timed_copies, timed_dispatches, timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.model.calls import COPY_CALL, SYNC_CALL
 from rocm_perf.model.document import Document
@@ -77,8 +79,7 @@ def sync_findings(document: Document) -> list[Finding]:
             ),
             time_at_stake_ns=busiest.idle_ns,
             projected_speedup=bound,
-            remedy="A stream runs its kernels in order by itself: synchronise once, before the host reads a result, "
-            "not after each launch (in PyTorch: no .item(), .cpu() or torch.cuda.synchronize() inside the loop).",
+            remedy=remedy("waiting-for-gpu", setting_of(document)),
         )
     ]
 

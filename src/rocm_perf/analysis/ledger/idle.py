@@ -8,6 +8,7 @@ import polars as pl
 from rocm_perf.analysis.basis.intervals import count_between, overlap_ns
 from rocm_perf.analysis.basis.keys import groups, named
 from rocm_perf.analysis.basis.launched import GPU, THREAD, timed_calls
+from rocm_perf.analysis.basis.loading import LOADING
 from rocm_perf.analysis.basis.nested import nest
 from rocm_perf.analysis.basis.passes import timed_rows
 from rocm_perf.analysis.basis.shared import once_per_trace
@@ -16,7 +17,7 @@ from rocm_perf.analysis.idle.copies import call_sites
 from rocm_perf.analysis.idle.first_calls import one_off_calls
 from rocm_perf.analysis.idle.gap_causes import CAUSES, host_windows
 from rocm_perf.analysis.idle.gap_ranges import Part, parts_of_program
-from rocm_perf.analysis.idle.gaps import judged_gaps, outermost_calls
+from rocm_perf.analysis.idle.gaps import causes_of, judged_gaps, outermost_calls
 from rocm_perf.analysis.idle.long_gaps import LONG_NS, in_operators
 from rocm_perf.analysis.phases.build import phases
 from rocm_perf.model.calls import ALLOCATION_CALL, LAUNCH_CALL
@@ -29,11 +30,11 @@ COMPILING = (
     r"|^compil(e|ing)\b|autotun|\bcudagraph_trees.*record"
 )
 MPI = r"^P?MPI_[A-Z]"
-_LOADING = r"(?i)data_?loader|__next__|iterator.*next|(load|fetch|get|next)\w*[ _](batch|data|input)"
+# What the name of a part of the program says that it does.
+_NAMED = (("loading-data", LOADING), ("compiling", COMPILING), ("mpi", MPI))
 _OPERATOR = "operator"
 # Causes of a gap that need no further division.
 _AS_THEY_ARE = {
-    "loading": "loading-data",
     "queue_gap": "queue-gaps",
     "event": "stream-dependency",
     "collective": "waiting-for-communication",
@@ -41,12 +42,15 @@ _AS_THEY_ARE = {
     "nothing_recorded": "not-recorded",
 }
 _IN_CALLS = {"host_sync": "waiting-for-gpu", "copy": "waiting-for-copy", "host_api": "other-calls"}
-_OUTSIDE = ("framework", "host_busy")
+_OUTSIDE = ("framework", "loading", "host_busy")
 AFTER_A_WAIT = "after a wait"  # the host had waited until the GPU was idle before it launched again
 AFTER_A_COPY = "after a copy"  # the same, inside a call that copies
 BETWEEN_CALLS = "between calls"
 _LATENCY = "until the GPU begins what was launched"
 _NOT_SHORT_NS = LONG_NS // 10  # shorter operators take nothing from one that is slow by itself
+_NEXT_KERNEL_NS = (
+    10_000  # the most that a queue takes from one kernel to the next: 2 to 8 us were seen on MI300X
+)
 _PARTS = 3  # named parts of the program that are told apart
 _SITES = 3
 _ROW = [*GPU, "cause", "place", "detail", "ns", "gaps"]
@@ -55,7 +59,7 @@ _ROW = [*GPU, "cause", "place", "detail", "ns", "gaps"]
 @once_per_trace
 def idle_time(trace: Trace) -> pl.DataFrame:
     """Return idle time by GPU, cause (of model/results/ledger.py), place and detail: columns ns and gaps."""
-    idle = _without_pauses(judged_gaps(trace), trace)
+    idle = _without_pauses(_explained(judged_gaps(trace), trace), trace)
     waited, copied = idle["host_sync"] > 0, (idle["host_sync"] == 0) & (idle["copy"] > 0)
     kinds = (("", ~waited & ~copied), (AFTER_A_WAIT, waited), (AFTER_A_COPY, copied))
     table = pl.concat(part for after, own in kinds for part in _divided(idle.filter(own), trace, after))
@@ -69,6 +73,34 @@ def _divided(idle: pl.DataFrame, trace: Trace, after: str) -> list[pl.DataFrame]
     rows += [_in_calls(idle, trace, after), _outside_calls(idle, trace, after)]
     rows.append(_whole(idle, "launch_latency", "launching", after, _LATENCY))
     return [part.select(_ROW) for part in rows]
+
+
+def _explained(idle: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+    """Return the gaps, those that end in work of no known launch with the best that can be told of them: a GPU takes a
+    moment to begin the next kernel, and where the launches of a process are recorded, its thread that makes most calls
+    shows what the host did."""
+    unknown = (idle["nothing_recorded"] > 0) & idle["launch_end"].is_null()
+    if not unknown.any():
+        return idle
+    length = idle["start_ns"] - idle["since_ns"]
+    short = unknown & (length < _NEXT_KERNEL_NS)
+    moved = pl.when(short).then(pl.col("nothing_recorded")).otherwise(0)
+    told = idle.with_columns(
+        queue_gap=pl.col("queue_gap") + moved, nothing_recorded=pl.col("nothing_recorded") - moved
+    )
+    calls = timed_calls(trace)
+    launches = calls.filter(named(calls["name"], pl.col("name").str.contains(LAUNCH_CALL)))
+    if not launches.height:
+        return told
+    threads = launches.group_by("node", "tid").len().sort("len", "tid", descending=[True, False])
+    main = threads.group_by("node", maintain_order=True).agg(pl.col("tid").first())
+    process = launches.group_by("node", "tid").agg(pl.col("pid").first())
+    owner = main.join(process, on=["node", "tid"], nulls_equal=True)
+    rest = told.filter(unknown & ~short).drop("pid", "tid", *CAUSES).join(owner, on="node", how="inner")
+    by_thread = rest.with_columns(launch_end="start_ns", launch_start=pl.lit(None, pl.Int64))
+    again = causes_of(trace, by_thread)
+    left = told.filter(~(unknown & ~short) | ~told["node"].is_in(owner["node"].implode()))
+    return pl.concat([left, again.select(left.columns)])
 
 
 def _without_pauses(idle: pl.DataFrame, trace: Trace) -> pl.DataFrame:
@@ -149,15 +181,13 @@ def _capped(idle: pl.DataFrame, spent: pl.DataFrame | None, column: str, after: 
     cause = (
         pl.when(name.str.contains(MPI))
         .then(pl.lit("mpi"))
-        .when(pl.lit(column != "host_api"))
-        .then(pl.lit(_IN_CALLS[column]))
-        .when(name.str.contains(ALLOCATION_CALL))
-        .then(pl.lit("allocating"))
         .when(name.str.contains(COMPILING))
         .then(pl.lit("compiling"))
         .when("first")
         .then(pl.lit("loading-code"))
-        .when(launches)
+        .when(name.str.contains(ALLOCATION_CALL))
+        .then(pl.lit("allocating"))
+        .when(launches & pl.lit(column == "host_api"))
         .then(pl.lit("launching"))
         .otherwise(pl.lit(_IN_CALLS[column]))
     )
@@ -196,10 +226,10 @@ def _outside_calls(idle: pl.DataFrame, trace: Trace, after: str) -> pl.DataFrame
     is_long = known.select(pl.col("start_ns") - pl.col("since_ns") >= LONG_NS).to_series()
     rows, left, covered = [], outside, calls.select(*THREAD, "start_ns", "end_ns")
     windows = host_windows(known.select(*THREAD, "start_ns", "since_ns", "launch_end"))
-    for cause, spans in _special(trace):
+    for cause, place, spans in _special(trace):
         taken, covered = _inside(windows, spans, covered, left, THREAD)
         left = left - taken
-        rows.append(_named_part(known, taken, cause, ""))
+        rows.append(_named_part(known, taken, cause, place))
     for name, spans in _slow_operators(trace, elsewhere=is_long.any()):
         taken, covered = _inside(windows, spans, covered, left * is_long.cast(pl.Int64), THREAD)
         left = left - taken
@@ -217,19 +247,26 @@ def _outside_calls(idle: pl.DataFrame, trace: Trace, after: str) -> pl.DataFrame
     return pl.concat(rows)
 
 
-def _special(trace: Trace) -> list[tuple[str, pl.DataFrame]]:
-    """Return the spans of the host whose names say that code is compiled, or that the program is inside MPI."""
+@once_per_trace
+def _special(trace: Trace) -> list[tuple[str, str, pl.DataFrame]]:
+    """Return the cause, the name and the times of what the host does whose name says that it loads data, compiles or
+    is inside MPI; the names with most time apart, the others together."""
     columns = ["name", *THREAD, "start_ns", "end_ns"]
     tables = (
         timed_rows(trace, "ops").filter(pl.col("category") == _OPERATOR),
         timed_rows(trace, "ranges").filter(~pl.col("on_gpu")),
     )
+    # Collected before any name is looked at: one filter would look at those of Python frames too.
     spans = pl.concat(rows.select(columns).cast({"name": pl.String}).collect() for rows in tables)
-    chosen = [
-        (cause, spans.filter(named(spans["name"], pl.col("name").str.contains(pattern))))
-        for cause, pattern in (("compiling", COMPILING), ("mpi", MPI))
-    ]
-    return [(cause, found.drop("name")) for cause, found in chosen if found.height]
+    found = []
+    for cause, pattern in _NAMED:
+        own = spans.filter(named(spans["name"], pl.col("name").str.contains(pattern)))
+        spent = (pl.col("end_ns") - pl.col("start_ns")).sum()
+        totals = own.group_by("name").agg(spent=spent).sort("spent", "name", descending=[True, False])
+        names = totals["name"].head(_PARTS).to_list()
+        found += [(cause, name, own.filter(pl.col("name") == name).drop("name")) for name in names]
+        found.append((cause, "", own.filter(~pl.col("name").is_in(names)).drop("name")))
+    return [(cause, name, rows) for cause, name, rows in found if rows.height]
 
 
 def _slow_operators(trace: Trace, *, elsewhere: bool) -> list[tuple[str, pl.DataFrame]]:
@@ -269,10 +306,8 @@ def _parts(trace: Trace, known: pl.DataFrame, elsewhere: pl.Series) -> list[Part
 
 def _cause_of(part: str) -> str:
     """Return the cause that the name of a part of the program says."""
-    for cause, pattern in (("loading-data", _LOADING), ("compiling", COMPILING), ("mpi", MPI)):
-        if pl.Series([part]).str.contains(pattern).item():
-            return cause
-    return "host-work"
+    said = (cause for cause, pattern in _NAMED if pl.Series([part]).str.contains(pattern).item())
+    return next(said, "host-work")
 
 
 def _inside(

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf.analysis.verdict.themes import too_few
-from rocm_perf.analysis.verdict.worth import WORTH
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.units import format_share
 
 _MOSTLY = 0.5  # of the time: a GPU that works less has something to gain, whatever the remedy
 
+_LARGE = 0.05  # of the judged time: a finding that is worth this much is something to gain
 _NEARLY_ALL = 0.9  # of the time of a few kernels
 
 
 def nothing_to_gain(findings: Sequence[Finding], document: Document) -> list[Finding]:
-    """One finding that says so, if the worth of every other finding is known and small."""
+    """Return one finding that says so, if the worth of every other finding is known and small."""
     judged = document.judged_ns
     stakes = [finding.time_at_stake_ns for finding in findings if finding.kind != "memory"]
-    if not stakes or not judged or any(stake is None or stake >= WORTH * judged for stake in stakes):
+    if not stakes or not judged or any(stake is None or stake >= _LARGE * judged for stake in stakes):
         return []
     busy = max((device.busy_ns for device in document.devices), default=0)
     if busy < (_NEARLY_ALL if too_few(document) else _MOSTLY) * judged:

@@ -76,7 +76,7 @@ def _by_worth(findings: Sequence[Finding], document: Document) -> list[Finding]:
     rest = sorted([*others, *kernels[len(first) :]], key=lambda finding: -_weight(finding))
     leader = _idle_leader(others, document)
     if leader is not None:
-        place = next(place for place, finding in enumerate(rest) if finding.id in IDLE)
+        place = next(place for place, finding in enumerate(rest) if finding.id in IDLE or finding is leader)
         rest.remove(leader)
         rest.insert(place, leader)
     return [*first, *rest]

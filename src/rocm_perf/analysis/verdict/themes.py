@@ -15,9 +15,10 @@ from rocm_perf.analysis.ledger.idle import AFTER_A_COPY, AFTER_A_WAIT, BETWEEN_C
 from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
 from rocm_perf.analysis.path.wrappers import sync_wrappers
+from rocm_perf.analysis.remedies.setting import Setting
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.slivers import SHORT_NS
 from rocm_perf.analysis.verdict.servers import serving_remedy
-from rocm_perf.analysis.verdict.setting import Setting
 from rocm_perf.analysis.verdict.step_waits import waits_first
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Kind
@@ -101,10 +102,6 @@ def names_loading(part: str) -> bool:
 
 
 def _remedy(run: Run, cause: str, **words: str) -> str:
-    try:
-        from rocm_perf.analysis.remedies.table import remedy
-    except ImportError:
-        return f"[{cause}] {words}"
     return remedy(cause, run.setting, **words)
 
 
@@ -151,7 +148,8 @@ def _launching_words(run: Run, claimed: Sequence[Entry]) -> Words:
         return f"The gaps between {which} add up: {rhythm}", _remedy(run, "queue-gaps")
     title = f"The host launches too slowly: {rhythm}"
     if too_few(document):
-        return title, _remedy(run, "record-steps")
+        few = f"{format_count(kernels(document), 'kernel')} in which nothing repeats are too few to judge a program by. "
+        return title, few + _remedy(run, "record-steps")
     waits = waits_first(run.graph, document.judged_steps, run.setting)
     return title, waits + (serving_remedy(run.trace, run.setting) or _remedy(run, "launching"))
 
@@ -364,4 +362,5 @@ THEMES = (
     ),
 )
 THEMED = frozenset(name for theme in THEMES for name in theme.members)
-IDLE = frozenset(theme.id for theme in THEMES)
+# What is about idle time alone: copies and kernels take time of their own.
+IDLE = frozenset(theme.id for theme in THEMES) - {"copies", "fusion"}

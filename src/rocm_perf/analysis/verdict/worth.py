@@ -56,14 +56,10 @@ class _Claim:
 
 def _most_ns(theme: Theme, run: Run, members: Sequence[Finding], *, retimed: bool) -> int:
     """Return what the entries that a theme removes hold on one GPU."""
-    ledger = run.ledger
-    if theme.id == _FUSED:
-        found = [member for member in members if member.id in theme.members]
-        gpus = max(len(run.document.devices), 1)
-        inside = sum(row.kernel_ns for row in run.document.slivers.rows) // gpus
-        idle = sum(entry.total_ns for entry in theme.claimed(ledger))
-        return ledger.of_one_gpu_ns(idle) + inside if found else 0
-    return ledger.of_one_gpu_ns(sum(entry.total_ns for entry in theme.claimed(ledger, retimed=retimed)))
+    if theme.id == _FUSED and not any(member.id in theme.members for member in members):
+        return 0
+    entries = theme.claimed(run.ledger, retimed=retimed)
+    return run.ledger.of_one_gpu_ns(sum(entry.total_ns for entry in entries))
 
 
 def _projected(run: Run, theme: Theme) -> Projection | None:
@@ -90,8 +86,7 @@ def _told_once(claims: Iterable[_Claim], run: Run) -> list[tuple[_Claim, int]]:
             )
             for entry in entries
         }
-        outside = claim.stake_ns if claim.theme.id == _FUSED else 0  # the kernels themselves become shorter
-        stake_ns = min(claim.stake_ns, sum(free.values()) + outside)
+        stake_ns = min(claim.stake_ns, sum(free.values()))
         left = stake_ns
         for place, ns in sorted(free.items(), key=lambda item: -item[1]):
             taken = min(ns, left)
