@@ -8,6 +8,8 @@ from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.stakes import bound
 from rocm_perf.analysis.collectives.sizes import many_and_small, message_sizes
 from rocm_perf.analysis.collectives.slow import WORTH, slow_collectives
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -15,10 +17,6 @@ from rocm_perf.model.results.communication import CollectiveTotal, Communication
 from rocm_perf.units import format_count, format_ns, format_share
 
 _SHOWN = 3
-_BUCKETS = (
-    "Send fewer and larger messages first: put what is sent one by one into buckets (DDP bucket_cap_mb, one flat "
-    "tensor, or torch.distributed's coalescing manager). "
-)
 
 
 def communication_findings(document: Document) -> list[Finding]:
@@ -51,7 +49,7 @@ def _exposed(result: Communication, share: float, document: Document) -> Finding
         ),
         time_at_stake_ns=exposed,
         projected_speedup=bound(document.wall_ns or 0, exposed),
-        remedy=f"{_BUCKETS if small else ''}{_remedy(result)}",
+        remedy=_remedy(document, small=bool(small)),
     )
 
 
@@ -63,27 +61,23 @@ def _kind(row: CollectiveTotal) -> str:
     return f"{row.name}{size}: {format_count(row.calls, 'call')}, {format_ns(row.total_ns)}{bus}{allowed}"
 
 
-def _remedy(result: Communication) -> str:
-    """To overlap helps whatever the reason; what comes first depends on whether it is known."""
+def _remedy(document: Document, *, small: bool) -> str:
+    """Return what to do: to overlap helps whatever the reason; what comes first depends on whether it is known."""
+    result, setting = document.communication, setting_of(document)
     longest = result.rows[0].pace if result.rows else None
+    first = f"{remedy('small-messages', setting)} " if small else ""
     if longest in ("link", "mixed", "latency"):
-        fewer = (
-            "fewer and larger messages" if longest == "latency" else "fewer bytes (a shorter type, sharding)"
-        )
-        return (
-            "They are about as fast as the links allow: start them earlier and let them overlap (DDP buckets, FSDP "
-            f"prefetch, their own stream), or send {fewer}."
-        )
+        return f"{first}They are about as fast as the links allow. {remedy('communicating', setting)}"
+    late = remedy("waiting-for-rank" if _all_recorded(document) else "record-ranks", setting)
     if longest == "waiting":
-        return (
-            "They send next to nothing, so they wait for other ranks: record all ranks and analyze them together, "
-            "which names the one that comes late."
-        )
-    return (
-        "Find out first whether they are slow or wait for other ranks: record all ranks, with the sizes of messages "
-        "(torch.profiler, or NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=COLL), and analyze them together. Then start them "
-        "earlier and let them overlap (DDP buckets, FSDP prefetch, their own stream)."
-    )
+        return f"{first}They send next to nothing, so they wait for other ranks. {late}"
+    return f"{first}{late} {remedy('waiting-for-communication', setting)}"
+
+
+def _all_recorded(document: Document) -> bool:
+    """Return whether every rank that takes part is in the recording."""
+    ranks = max(document.communication.largest_group or 0, document.run.world_size or 0)
+    return 1 < ranks <= len(document.ranks.rows)
 
 
 def _such_as(document: Document) -> str:

@@ -10,6 +10,8 @@ from rocm_perf.analysis.basis.stakes import bound
 from rocm_perf.analysis.collectives.bus import factor
 from rocm_perf.analysis.collectives.pace import LATENCY_NS
 from rocm_perf.analysis.collectives.sizes import message_sizes
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.communication import CollectiveTotal
@@ -19,10 +21,6 @@ from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 WORTH = 0.05  # of the windows: what exposed communication must take to be worth a word
 _SHOWN = 3
 _SAME_TIME = 0.5  # of the ratio of two sizes: the ratio of their times, if size does not decide
-_TRANSPORT = (
-    "NCCL_DEBUG=INFO prints the path of each channel (P2P is the link between the GPUs, SHM the host's memory, "
-    "NET/Socket TCP), and all_reduce_perf of rccl-tests or nccl-tests what this machine reaches."
-)
 
 
 def slow_collectives(document: Document) -> Finding | None:
@@ -51,7 +49,7 @@ def slow_collectives(document: Document) -> Finding | None:
         ),
         time_at_stake_ns=stake,
         projected_speedup=bound(wall, stake),
-        remedy=_remedy(arrived),
+        remedy=_remedy(document, arrived=arrived),
     )
 
 
@@ -118,10 +116,11 @@ def _arrivals(row: CollectiveTotal) -> str:
     return "times are those of a rank, which include waiting for the others: one rank alone cannot tell them apart"
 
 
-def _remedy(arrived: bool) -> str:
+def _remedy(document: Document, *, arrived: bool) -> str:
+    """Return what to do: look at the transport, once it is known that no rank comes late."""
+    setting = setting_of(document)
+    transport = remedy("slow-link", setting)
     if arrived:
-        return f"Look at the transport before anything else: {_TRANSPORT} Then overlap what is left with computation."
-    return (
-        "Find out which it is: record all ranks and analyze them together, which names a rank that comes late. If they "
-        f"come together, look at the transport: {_TRANSPORT} Then overlap what is left with computation."
-    )
+        return transport
+    ranks = remedy("record-ranks", setting)
+    return f"{ranks} If they come together: {transport[0].lower()}{transport[1:]}"

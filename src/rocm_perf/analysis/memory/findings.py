@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_perf.analysis.memory.growth import BY_STEP
+from rocm_perf.analysis.remedies.setting import Setting, setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.memory import Capacity, Fragmentation, GrowingSite, Memory, OutOfMemory
@@ -22,17 +24,17 @@ _SHOWN = 3
 
 def memory_findings(document: Document) -> list[Finding]:
     """What to do about memory, the most urgent first."""
-    memory, gpu = document.memory, gpu_numbers(document.devices)
+    memory, gpu, setting = document.memory, gpu_numbers(document.devices), setting_of(document)
     full = [row for row in memory.capacity if (row.used.value or 0) >= _NEAR]
     return [
-        *_failures(memory),
-        *_growth(memory),
-        *(_nearly_full(row, gpu(row.node, row.agent_id)) for row in full),
-        *(_in_pieces(row) for row in memory.fragmentation if _is_torn(row)),
+        *_failures(memory, setting),
+        *_growth(memory, setting),
+        *(_nearly_full(row, gpu(row.node, row.agent_id), setting) for row in full),
+        *(_in_pieces(row, setting) for row in memory.fragmentation if _is_torn(row)),
     ]
 
 
-def _failures(memory: Memory) -> Iterator[Finding]:
+def _failures(memory: Memory, setting: Setting) -> Iterator[Finding]:
     if memory.out_of_memory:
         last = memory.out_of_memory[-1]
         blocks = next((row for row in memory.fragmentation if row.agent_id == last.agent_id), None)
@@ -45,9 +47,7 @@ def _failures(memory: Memory) -> Iterator[Finding]:
                 f"{format_count(len(memory.out_of_memory), 'allocation')} failed",
                 *((_state(blocks),) if blocks else ()),
             ),
-            remedy="Hold less at once: a smaller batch, gradient accumulation, activation checkpointing, or a sharded "
-            "optimiser. If much is reserved and free in pieces, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True "
-            "avoids that.",
+            remedy=remedy("memory-limit", setting),
         )
 
 
@@ -57,7 +57,7 @@ def _asked(failure: OutOfMemory) -> str:
     )  # fmt: skip
 
 
-def _growth(memory: Memory) -> Iterator[Finding]:
+def _growth(memory: Memory, setting: Setting) -> Iterator[Finding]:
     growing = [row for row in memory.growing if _matters(row, memory)]
     if not growing:
         return
@@ -69,8 +69,7 @@ def _growth(memory: Memory) -> Iterator[Finding]:
         kind="memory",
         title=_growth_title(first),
         evidence=(*map(_grown, growing[:_SHOWN]), *_how_long(memory, first, rate)),
-        remedy="Let go of what is kept there. Usual causes: a list of losses or outputs that still carry their graph "
-        "(keep loss.item() or .detach()), a cache without a bound, a closure or an exception that holds a tensor.",
+        remedy=remedy("memory-growth", setting),
     )
 
 
@@ -103,7 +102,7 @@ def _how_long(memory: Memory, row: GrowingSite, rate: float) -> Iterator[str]:
         yield f"at this rate the GPU is full after {format_count(round(room / rate), 'more step')}"
 
 
-def _nearly_full(row: Capacity, gpu: str) -> Finding:
+def _nearly_full(row: Capacity, gpu: str, setting: Setting) -> Finding:
     share = format_share(row.used.value or 0)
     return Finding(
         id="memory-nearly-full",
@@ -111,8 +110,7 @@ def _nearly_full(row: Capacity, gpu: str) -> Finding:
         kind="memory",
         title=f"{gpu} is nearly full: {share} of its {format_bytes(row.capacity_bytes)} were taken",
         evidence=(f"{format_bytes(row.peak_bytes)} at most ({row.measured})",),
-        remedy="A longer input, or a library that needs a workspace, may fail. Make room: activation checkpointing, a "
-        "narrower type, a smaller batch or cache.",
+        remedy=f"A longer input, or a library that needs a workspace, may fail. {remedy('memory-limit', setting)}",
     )
 
 
@@ -120,15 +118,14 @@ def _is_torn(row: Fragmentation) -> bool:
     return row.split_bytes >= _TORN_BYTES and (row.split.value or 0) >= _TORN
 
 
-def _in_pieces(row: Fragmentation) -> Finding:
+def _in_pieces(row: Fragmentation, setting: Setting) -> Finding:
     return Finding(
         id="memory-fragmented",
         severity="warning",
         kind="memory",
         title=f"{format_bytes(row.split_bytes)} of reserved memory are free, but in pieces between blocks in use",
         evidence=(_state(row),),
-        remedy="Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_HIP_ALLOC_CONF on ROCm), allocate what "
-        "lives long before what comes and goes, and pad inputs to a few sizes.",
+        remedy=remedy("memory-in-pieces", setting),
     )
 
 

@@ -6,6 +6,8 @@ from shlex import quote
 from statistics import median
 
 from rocm_perf.analysis.basis.stakes import bound
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.ranks import Cause, Straggler
@@ -20,7 +22,7 @@ _WHY: dict[Cause | None, str] = {
     "slow link": "the bytes reach {them} last, over a slow link",
     None: "{they} late to collectives, and why was not recorded",
 }
-_REMEDIES: dict[Cause | None, str] = {
+_REMEDIES: dict[Cause, str] = {
     "compute": "Look at the GPU of {who}: its clocks, temperature and power limit, and who else uses it; if it runs "
     "more kernels than the others, share the work out evenly.",
     "data loader": "Let the data loader of {who} run ahead (more workers, prefetching, pinned memory), and look at the "
@@ -29,9 +31,6 @@ _REMEDIES: dict[Cause | None, str] = {
     "a logger or checkpoint that only it writes, garbage collection.",
     "copies": "Compare the copies of {who} with those of another rank: pinned memory, the NUMA node of its process, "
     "the PCIe link of its GPU.",
-    "slow link": "Check the link into {who}: its width and speed, error counters of the network card or XGMI, and "
-    "whether RCCL chose the transport that the others use (NCCL_DEBUG=INFO).",
-    None: "Record kernels and host calls as well, so that the cause can be told: rocm-perf profile does so by itself.",
 }
 
 
@@ -58,11 +57,21 @@ def _finding(straggler: Straggler, document: Document, wall_ns: int) -> Finding:
         ),
         time_at_stake_ns=stake,
         projected_speedup=repair.speedup if repair else bound(wall_ns, stake),
-        remedy=_REMEDIES[straggler.cause].format(who=who),
+        remedy=_remedy(straggler, document, who),
         next_command=f"rocm-perf whatif {quote(document.label)} {straggler.command}"
         if straggler.command
         else "",
     )
+
+
+def _remedy(straggler: Straggler, document: Document, who: str) -> str:
+    """Return what to do about the ranks; about those whose cause was not recorded, how to record it."""
+    setting = setting_of(document)
+    if straggler.cause == "slow link":
+        return remedy("slow-link", setting, who=who)
+    if straggler.cause is None:
+        return remedy("waiting-for-rank" if setting.host_recorded else "record-host", setting, who=who)
+    return _REMEDIES[straggler.cause].format(who=who)
 
 
 def _named(straggler: Straggler, document: Document) -> str:

@@ -13,6 +13,7 @@ import polars as pl
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.keys import named
 from rocm_perf.analysis.basis.launched import launched_kernels, timed_calls
+from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.arch.toml import read_toml
 from rocm_perf.model.calls import GRAPH_CALL
 from rocm_perf.model.document import Document
@@ -168,6 +169,7 @@ def known() -> Known:
     return msgspec.convert(read_toml(file.read_bytes(), "settings.toml"), Known)
 
 
+@once_per_trace
 def setting(trace: Trace) -> Setting:
     """Return the setting of a recording, from the names of its calls, kernels, operators and ranges."""
     kernels = launched_kernels(trace).select("name", "launch_name")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.stakes import of_one_gpu
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.kernel_family import CONVERSION, family
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.units import format_count, format_list, format_ns, format_share
 
 CONVERSIONS = "layout-conversions"
-REMEDY = (
-    "Keep tensors in the layout that the kernels of the convolutions take: in torch model and inputs "
-    ".to(memory_format=torch.channels_last), with MIOpen beside PYTORCH_MIOPEN_SUGGEST_NHWC=1 where that is not the "
-    "default; elsewhere NHWC from the input on."
-)
 _SHARE = 0.1  # of the time of kernels that do not wait for other ranks: from here on it is worth a word
 _NAMED = 3
 
@@ -47,7 +44,7 @@ def conversion_findings(document: Document) -> list[Finding]:
             "does not see them",
         ),
         time_at_stake_ns=spent,
-        remedy=REMEDY,
+        remedy=remedy("layout-conversions", setting_of(document)),
         kind="kernel-memory",
     )
     return [of_one_gpu(finding, document)]

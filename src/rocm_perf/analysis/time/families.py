@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 import polars as pl
 
-from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.basis.names import LONGEST, demangle, short_name
 from rocm_perf.analysis.basis.passes import timed_by_kernel, timed_dispatches
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.stakes import of_one_gpu
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.attention_by_hand import attention_by_hand
 from rocm_perf.analysis.time.attention_products import fused_products
 from rocm_perf.analysis.time.fusible import BASIS, FUSIBLE, fused_saving_ns
@@ -19,7 +22,7 @@ from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.quantity import Quantity, ratio, unavailable
-from rocm_perf.model.results.kernels import Families, FamilyName, FamilyTotal, Steps
+from rocm_perf.model.results.kernels import AttentionByHand, Families, FamilyName, FamilyTotal, Steps
 from rocm_perf.model.results.times import Hotspot
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
@@ -38,6 +41,11 @@ UNFUSED = "unfused-kernels"
 ATTENTION = "attention-by-hand"
 _ATTENTION_SHARE = 0.1  # of the kernel time between the products: from here on it is worth a word
 _FUSIBLE_SHARE = 0.4  # of the kernel time: from here on it is worth a word
+# Softmax kernels have the type as their argument; libraries name products as BLAS does, or by the types.
+_DOUBLE = re.compile(
+    r"softmax\w*[<(].*\bdouble\b|(?<![a-z])d(?:gemm|\d+gemm)|_f64f64_|^Cijk_[A-Za-z]+_[A-Za-z]+_DB?_",
+    re.IGNORECASE,
+)
 _FRAMEWORKS = frozenset(("PyTorch", "inductor"))  # whose compiler fuses kernels
 
 
@@ -160,11 +168,18 @@ def _attention_findings(document: Document) -> list[Finding]:
             *((products.says,) if products else ()),
         ),
         time_at_stake_ns=attention.between_ns + (products.saved_ns if products else 0),
-        remedy="Use a fused attention kernel: torch.nn.functional.scaled_dot_product_attention (in Hugging Face models "
-        'attn_implementation="sdpa"), or FlashAttention.',
+        remedy=remedy(
+            "attention-in-double" if _in_double(attention) else "attention-by-hand", setting_of(document)
+        ),
         kind="kernel-memory",
     )
     return [of_one_gpu(finding, document)]
+
+
+def _in_double(attention: AttentionByHand) -> bool:
+    """Return whether names of the kernels say that it is computed in double precision, which no fused kernel takes."""
+    names = (*attention.kernels, *(product.kernel for product in attention.products))
+    return any(_DOUBLE.search(demangle(name)[:LONGEST]) for name in names)
 
 
 def _unfused_findings(document: Document) -> list[Finding]:
@@ -187,8 +202,7 @@ def _unfused_findings(document: Document) -> list[Finding]:
             *bound,
         ),
         time_at_stake_ns=saved,
-        remedy="Fuse them (torch.compile, or fused kernels such as those of aiter or Liger), and keep one memory "
-        "layout and one data type along the way.",
+        remedy=remedy("unfused-kernels", setting_of(document)),
         kind="kernel-memory",
     )
     return [of_one_gpu(finding, document)]

@@ -8,7 +8,8 @@ from rocm_perf.analysis.basis.keys import as_one, ordered, telling
 from rocm_perf.analysis.basis.launched import launched_kernels
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.stakes import of_one_gpu
-from rocm_perf.analysis.time.families import uses_a_framework
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.kernel_family import families
 from rocm_perf.analysis.time.steps import step_time, steps
 from rocm_perf.model.document import Document
@@ -33,13 +34,6 @@ _NAMES = 4  # kernels of a sequence that are named
 _FLOOR = 0.05
 # Kernels of libraries that no compiler fuses into their neighbours.
 _NOT_FUSED = ("gemm", "convolution", "attention", "collective", "sort")
-_COMPILE = (
-    "Fuse them: torch.compile turns such chains into one Triton kernel; where it cannot, a fused library kernel "
-    "(aiter, apex, Liger) or a HIP graph shortens at least the gaps."
-)
-_BY_HAND = (
-    "Write one kernel instead of the sequence, or replay it as a HIP graph, which shortens at least the gaps."
-)
 _STREAM = ("node", "pid", "agent_id", "queue_id", "stream_id")
 _BASIS = (
     f"kernels shorter than {SHORT_NS // NS_PER_US} us, of other families than {', '.join(_NOT_FUSED)}, less than "
@@ -140,6 +134,6 @@ def sliver_findings(document: Document) -> list[Finding]:
             f"occurrence, the gaps between them {format_ns(first.gap_ns / first.occurrences)}",
         ),
         time_at_stake_ns=result.saving_ns,
-        remedy=_COMPILE if uses_a_framework(document) else _BY_HAND,
+        remedy=remedy("short-kernels", setting_of(document)),
     )
     return [of_one_gpu(finding, document)]

@@ -9,6 +9,8 @@ import polars as pl
 from rocm_perf.analysis.basis.intervals import union_ns
 from rocm_perf.analysis.basis.passes import timed_dispatches
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, thinned, times_are_not_kernels
+from rocm_perf.analysis.remedies.setting import setting
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.trust.lost import excerpts, launches, replays, single_losses
 from rocm_perf.analysis.verdict.host_only import host_only
@@ -72,9 +74,12 @@ def _not_kernel_times(trace: Trace) -> Finding | None:
         kind="cannot-tell",
         title="The times are the profiler's, not the program's: no kernel was timed",
         evidence=(f"all kernels have exactly the same duration: {reason}", *_measured_launches(trace)),
-        remedy="Use the counted values only. For times, record once more without the profiler that counts "
-        "(in PyTorch: torch.profiler without profiler metrics).",
+        remedy=remedy("record-times", setting(trace)),
     )
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
 
 
 def _measured_launches(trace: Trace) -> list[str]:
@@ -108,8 +113,8 @@ def _thinned(trace: Trace) -> Finding | None:
             f"{found.last:,} are here, in {format_count(found.runs, 'run')} of consecutive numbers",
             *_within_runs(trace),
         ),
-        remedy="Idle time and totals of the whole mean nothing; kernels may be compared with one another. Record "
-        "without a kernel filter, and keep every row of the file.",
+        remedy="Idle time and totals of the whole mean nothing; kernels may be compared with one another. Keep every "
+        f"row of the file, or: {_lowered(remedy('record-complete', setting(trace)))}",
     )
 
 
@@ -165,9 +170,8 @@ def _lost_replays(trace: Trace) -> Finding | None:
         kind="unrecorded-work",
         title=f"{found.short:,} of {found.launched:,} graph replays {fewer} in the recording",
         evidence=(f"{found.function}: {found.short:,} of {found.launched:,} {fewer}{none}", whole),
-        remedy="The GPU ran them, so what looks like idle time may be work: idle times and totals are unreliable. "
-        "Record again with a newer profiler or another one (rocprofv3 --kernel-trace, or torch.profiler), or "
-        "record a run without graphs.",
+        remedy="What looks like idle time may be work: idle times and totals are unreliable. "
+        + remedy("unrecorded-work", setting(trace).with_graphs(True)),
     )
 
 
@@ -183,8 +187,7 @@ def _lost_launches(trace: Trace) -> Finding | None:
         evidence=(
             f"{format_share(lost / launched)} of the launching calls have no kernel with their correlation id",
         ),
-        remedy="What looks like idle time may be kernels that were not recorded: idle times and totals are "
-        "unreliable. Record again without a kernel filter, with a larger buffer, and let the program exit normally.",
+        remedy=f"Idle times and totals are unreliable. {remedy('record-complete', setting(trace))}",
     )
 
 

@@ -9,6 +9,8 @@ import polars as pl
 from rocm_perf.analysis.basis.intervals import total_union_ns
 from rocm_perf.analysis.basis.launched import timed_calls
 from rocm_perf.analysis.idle.first_calls import startup_calls
+from rocm_perf.analysis.remedies.setting import setting
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.analysis.trust.coverage import described
 from rocm_perf.model.calls import COPY_CALL, HOST_CALL, LAUNCH_CALL
@@ -67,7 +69,7 @@ def host_only(trace: Trace) -> Finding | None:
     name = pl.col("name").str
     if not calls.filter(~name.contains(_QUERY)).height:
         return _on_the_cpu(trace) or _unreadable(trace) or _queries(calls)
-    return _start_up(trace, calls) or _no_kernels(calls)
+    return _start_up(trace, calls) or _no_kernels(trace, calls)
 
 
 def _unreadable(trace: Trace) -> Finding | None:
@@ -101,8 +103,7 @@ def _nothing(trace: Trace) -> Finding:
         kind="cannot-tell",
         title="No work of a GPU was recorded" if held else "The recording is empty",
         evidence=(listed,) if held else ("no call, no kernel and no copy is in it",),
-        remedy=f"Nothing can be concluded. {_FOLLOW} Record kernels and calls: rocprofv3 --kernel-trace --hip-trace "
-        "(--hsa-trace for a program that does not use HIP), or torch.profiler with GPU activities.",
+        remedy=f"Nothing can be concluded. {_FOLLOW} {remedy('record-gpu', setting(trace))}",
     )
 
 
@@ -244,8 +245,12 @@ def _start_up(trace: Trace, calls: pl.DataFrame) -> Finding | None:
             "no kernel is in the recording: nothing can be said about the program once it is warm",
         ),
         remedy="These calls cost that much once per process: keep the process alive, and create streams and memory "
-        "once. To judge the program, record its kernels over several warm iterations (rocprofv3 --kernel-trace).",
+        f"once. To judge the program: {_lowered(remedy('record-steps', setting(trace)))}",
     )
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
 
 
 def _described(call: OneOffCall) -> str:
@@ -254,7 +259,7 @@ def _described(call: OneOffCall) -> str:
     return f"{call.name} {format_ns(call.total_ns)}{times}{others}"
 
 
-def _no_kernels(calls: pl.DataFrame) -> Finding:
+def _no_kernels(trace: Trace, calls: pl.DataFrame) -> Finding:
     name = pl.col("name").str
     launched = calls.filter(name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL)).height
     copied = calls.filter(name.contains(COPY_CALL)).height
@@ -268,6 +273,5 @@ def _no_kernels(calls: pl.DataFrame) -> Finding:
         kind="unrecorded-work" if launched or copied else "cannot-tell",
         title=title if launched or copied else unused,
         evidence=(f"{count}, {used} among them, but no kernel and no copy",),
-        remedy="Record the GPU as well: rocprofv3 --kernel-trace --memory-copy-trace beside --hip-trace, or "
-        "torch.profiler with GPU activities.",
+        remedy=remedy("record-gpu", setting(trace)),
     )

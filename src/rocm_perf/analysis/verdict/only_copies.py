@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from rocm_perf.analysis.idle.copies_alone import CopiesAlone, copies_alone
+from rocm_perf.analysis.remedies.setting import setting
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.totals import copy_totals
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
@@ -22,8 +24,7 @@ def only_copies(trace: Trace) -> Finding | None:
         kind="unrecorded-work",
         title="Copies were recorded and no kernel: what ran between them is not in the recording",
         evidence=(_copies(trace), *_calls(alone)),
-        remedy="Record kernels and all calls as well: rocm-perf profile -- APP (rocprofv3: --kernel-trace --hip-trace "
-        "beside --memory-copy-trace).",
+        remedy=remedy("record-gpu", setting(trace)),
     )
 
 

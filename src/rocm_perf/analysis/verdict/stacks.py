@@ -8,14 +8,13 @@ from collections.abc import Sequence
 import polars as pl
 from msgspec.structs import replace
 
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.verdict.themes import Run, mostly_between_queued
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_share
 
 _MANY = 0.2  # of what was recorded of the host
-_WITHOUT_STACKS = "with_stack=False"
-_WITHOUT_STACKS_OF_JAX = "ProfileOptions().python_tracer_level = 0, or rocm-perf profile --profiler jax"
 
 
 def with_stacks_doubted(findings: Sequence[Finding], run: Run) -> list[Finding]:
@@ -25,7 +24,7 @@ def with_stacks_doubted(findings: Sequence[Finding], run: Run) -> list[Finding]:
     if not slow or (share := _share_of_frames(run.trace)) < _MANY:
         return list(findings)
     first = max(slow, key=lambda finding: finding.time_at_stake_ns or 0)
-    how = _WITHOUT_STACKS_OF_JAX if run.setting.jax else _WITHOUT_STACKS
+    how = remedy("record-without-stacks", run.setting)
     return [_doubted(finding, share, how) if finding is first else finding for finding in findings]
 
 
@@ -40,7 +39,7 @@ def _doubted(finding: Finding, share: float, how: str) -> Finding:
         f"stacks were recorded ({format_share(share)} of the host's events are Python frames), which makes the host "
         "slower than it is without a profiler"
     )
-    advice = f"Before that, record again without stacks ({how}), which slow the host down."
+    advice = f"Before that, {how[0].lower()}{how[1:]}"
     return replace(
         finding, evidence=(*finding.evidence, sentence), remedy=f"{finding.remedy} {advice}".strip()
     )

@@ -8,6 +8,8 @@ from rocm_perf.analysis.basis.intervals import total_union_ns
 from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.idle.first_calls import startup_calls
+from rocm_perf.analysis.remedies.setting import setting
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.phases import Pause
@@ -58,7 +60,7 @@ def startup_findings(document: Document, whole: Trace) -> list[Finding]:
             title=f"{format_share(spent / wall)} of the recording happens once: {format_ns(spent)} of "
             f"{format_ns(wall)}",
             evidence=tuple(_evidence(document, whole)),
-            remedy=_remedy(document),
+            remedy=_remedy(document, whole),
         )
     ]
 
@@ -136,10 +138,8 @@ def _until_the_steps(document: Document, whole: Trace) -> list[_Timed]:
     return [(phase.duration_ns, told)]
 
 
-def _remedy(document: Document) -> str:
+def _remedy(document: Document, whole: Trace) -> str:
     if document.phases.steps:
         return "It is paid once: shorten it only if the program is started often."
-    return (
-        "Nothing repeats here, so this says little about steady speed: warm up first, then record several iterations "
-        "(rocm-perf profile --steps 3..13, or --delay)."
-    )
+    steps = remedy("record-steps", setting(whole))
+    return f"Nothing repeats here, so this says little about steady speed. {steps}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from rocm_perf.analysis.remedies.setting import setting
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.model.calls import COPY_CALL, LAUNCH_CALL, SYNC_CALL
 from rocm_perf.model.finding import Finding, Kind
@@ -42,7 +44,7 @@ _WORDS: dict[str, tuple[Kind, str, str]] = {
     "launching": (
         "host-bound",
         "Launching takes {share} of the time in calls",
-        "Launch less often: larger kernels, fusion, or a HIP graph. ",
+        "",
     ),
     "other": ("cannot-tell", "Only sums over calls were recorded: no call stands out", ""),
 }
@@ -56,7 +58,7 @@ def statistics_findings(trace: Trace) -> list[Finding]:
     kernels = sums.filter(pl.col("domain") == "kernel")
     if kernels.height:
         return _collectives(kernels)
-    return _calls(sums) if sums.height else []
+    return _calls(trace, sums) if sums.height else []
 
 
 def _collectives(kernels: pl.DataFrame) -> list[Finding]:
@@ -85,7 +87,7 @@ def _collectives(kernels: pl.DataFrame) -> list[Finding]:
     ]
 
 
-def _calls(sums: pl.DataFrame) -> list[Finding]:
+def _calls(trace: Trace, sums: pl.DataFrame) -> list[Finding]:
     """What the calls point to, of the outermost layer: sums of one contain those of the layers below it."""
     layers = set(sums["domain"].unique())
     outermost = next((layer for layer in _HOST if layer in layers), None)
@@ -96,11 +98,13 @@ def _calls(sums: pl.DataFrame) -> list[Finding]:
     )
     name, spent = totals.row(0)
     share = spent / float(calls["total_ns"].sum())
-    kind, title, remedy = _WORDS[name if share >= _MOST else "other"]
+    kind, title, advice = _WORDS[name if share >= _MOST else "other"]
+    if name == "launching" and share >= _MOST:
+        advice = f"{remedy('launching', setting(trace))} "
     evidence = (_listed(classes), *_below(sums, outermost))
     copied = sums.filter(pl.col("domain") == "copy", pl.col("name").str.contains(_COPIED))
     if name == "copying" and share >= _MOST and outermost and copied.height:
-        title, remedy, measured = _beside_copies(copied, spent)
+        title, advice, measured = _beside_copies(copied, spent)
         evidence = (evidence[0], measured, *evidence[1:])
     return [
         Finding(
@@ -109,7 +113,7 @@ def _calls(sums: pl.DataFrame) -> list[Finding]:
             kind=kind,
             title=title.format(share=format_share(share)),
             evidence=(*evidence, "the file holds sums, no kernel and no point in time"),
-            remedy=remedy + _RECORD,
+            remedy=advice + _RECORD,
         )
     ]
 

@@ -9,6 +9,8 @@ import polars as pl
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.profiled_times import thinned
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
+from rocm_perf.analysis.remedies.setting import setting
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.busy import device_times
 from rocm_perf.analysis.time.sequence import FEWEST_STEPS
 from rocm_perf.model.calls import GRAPH_CALL
@@ -23,10 +25,7 @@ _EARLIER = (
     "Not idle time: work from before the recording, or of another process, occupied the GPU. Begin the recording some "
     "steps earlier, or record every process that uses this GPU."
 )
-_BY_GRAPHS = (
-    "Not idle time: the graph ran work that was not recorded, and beginning earlier would not help. Record with a "
-    "newer profiler or another one (rocprofv3 --kernel-trace, or torch.profiler), or record a run without graphs."
-)
+_BY_GRAPHS = "Not idle time, and beginning earlier would not help. "
 _BY_OTHERS = (
     "Not idle time: something that was not recorded occupies the GPU again and again, and beginning earlier would not "
     "help. Record every process that uses this GPU, without a kernel filter."
@@ -61,7 +60,7 @@ def waited_for_unrecorded(trace: Trace) -> Finding | None:
             *_by_call(longest["call"]),
             *_apart_from_waits(waited, devices),
         ),
-        remedy=_remedy(recurring, waited),
+        remedy=_remedy(trace, recurring, waited),
     )
 
 
@@ -74,9 +73,9 @@ def _of_graphs(waits: pl.DataFrame) -> pl.DataFrame:
     return waits.filter(pl.col("launch_name").str.contains(GRAPH_CALL).fill_null(False))
 
 
-def _remedy(recurring: pl.DataFrame, waited: int) -> str:
+def _remedy(trace: Trace, recurring: pl.DataFrame, waited: int) -> str:
     if _of_graphs(recurring)["ns"].sum() > _MOST * waited:
-        return _BY_GRAPHS
+        return _BY_GRAPHS + remedy("unrecorded-work", setting(trace).with_graphs(True))
     return _BY_OTHERS if recurring["ns"].sum() > _MOST * waited else _EARLIER
 
 

@@ -157,7 +157,7 @@ def test_collectives_at_the_pace_of_the_link_are_to_be_overlapped() -> None:
     rows = [collective("all_reduce", i * 2 * MS, i * 2 * MS + 500_000, 80_000_000) for i in range(3)]
     (finding,) = communication_findings(document(recording(rows)))
     assert finding.id == "exposed-communication"
-    assert finding.remedy.startswith("They are about as fast as the links allow: start them earlier")
+    assert finding.remedy.startswith("They are about as fast as the links allow. Send fewer bytes")
 
 
 def test_without_sizes_the_first_step_is_to_find_out() -> None:

@@ -47,12 +47,20 @@ def test_what_has_nothing_beside_it_is_counted_and_the_operator_is_named() -> No
     assert device_copies(trace(dispatches=[kernel("k", 0, 9)])) is None
 
 
-@pytest.mark.parametrize(("launch", "for_graphs"), [("cudaGraphLaunch", True), ("cudaLaunchKernel", False)])
-def test_before_graphs_the_remedy_is_fixed_addresses(launch: str, for_graphs: bool) -> None:
-    (finding,) = device_copy_findings(document(loop(launch)))
+@pytest.mark.parametrize(
+    ("launch", "operator", "how"),
+    [
+        ("cudaGraphLaunch", "torch/compiled.py(3): run", "mark_static_address"),
+        ("cudaLaunchKernel", "torch/compiled.py(3): run", ".contiguous()"),
+        ("cudaGraphLaunch", "Own", "cudaGraphExecKernelNodeSetParams"),
+        ("cudaLaunchKernel", "Own", "cudaMemcpyAsync from one to the other"),
+    ],
+)
+def test_before_graphs_the_remedy_is_fixed_addresses(launch: str, operator: str, how: str) -> None:
+    (finding,) = device_copy_findings(document(loop(launch, operator=operator)))
     assert (finding.kind, finding.time_at_stake_ns) == ("copies", STEPS * 20_000)
-    assert ("mark_static_address" in finding.remedy) == for_graphs
-    assert "inside Compiled: 6 copies, 120 us" in finding.evidence
+    assert how in finding.remedy
+    assert f"inside {operator}: 6 copies, 120 us" in finding.evidence
 
 
 def test_copies_that_take_little_are_not_told() -> None:

@@ -182,7 +182,7 @@ def test_each_text_is_short_begins_with_a_verb_and_names_what_to_call(told: Told
 # fmt: off
 VERBS = {
     "Allocate", "Begin", "Capture", "Check", "Clear", "Communicate", "Compile", "Copy",
-    "Decode", "Divide", "Find", "Fuse", "Give", "Hold", "Keep", "Learn", "Leave", "Let",
+    "Decode", "Divide", "Find", "Free", "Fuse", "Give", "Hold", "Keep", "Learn", "Leave", "Let",
     "Load", "Look", "Make", "Measure", "Merge", "Move", "Name", "Overlap", "Produce", "Put", "Read", "Record",
     "Replay", "Reuse", "Run", "Send", "Serve", "Set", "Speed", "Start", "Take", "Time", "Use", "Wait",
     "Write",

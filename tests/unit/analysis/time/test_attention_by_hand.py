@@ -6,7 +6,7 @@ import pytest
 
 from rocm_perf.analysis.overview import examine
 from rocm_perf.analysis.time.attention_products import fused_products
-from rocm_perf.analysis.time.families import family_totals
+from rocm_perf.analysis.time.families import family_findings, family_totals
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.kernels import AttentionByHand, AttentionProduct
 from rocm_perf.model.results.roofline import KernelRoofline, Roofline, WorkPart
@@ -127,3 +127,20 @@ def test_the_finding_says_what_to_use_instead_and_is_told_once() -> None:
     assert "scaled_dot_product_attention" in findings[0].remedy
     assert findings[0].time_at_stake_ns == pytest.approx(600_000, rel=0.01)
     assert not [finding for finding in findings[1:] if "softmax" in finding.title.lower()]
+
+
+DOUBLE = "void softmax_warp_forward<double, double, double, 10, false, false>"
+
+
+@pytest.mark.parametrize(
+    ("softmax", "product"),
+    [(DOUBLE, PRODUCT), (SOFTMAX, "Cijk_Ailk_Bljk_DB_MT32x32x8"), (SOFTMAX, "dgemm_64x64")],
+)
+def test_a_reference_in_double_precision_is_not_told_to_use_a_kernel_that_takes_none(
+    softmax: str, product: str
+) -> None:
+    (finding,) = family_findings(document(in_order([product, SCALE, softmax, product] * 4)))
+    assert "scaled_dot_product_attention" not in finding.remedy
+    assert finding.remedy.startswith("Check whether it has to be in double precision")
+    (usual,) = family_findings(document(in_order(ATTENTION * 4)))
+    assert "scaled_dot_product_attention" in usual.remedy

@@ -31,7 +31,7 @@ def test_conversions_are_told_together_and_never_again_one_by_one() -> None:
     assert finding.title == (
         "40.0 % of the kernel time converts the layout or type of tensors for convolutions"
     )
-    assert "channels_last" in finding.remedy
+    assert "NHWC from the input on" in finding.remedy
     assert "torch.compile" not in finding.remedy
     assert finding.time_at_stake_ns == 400
     assert [one.id for one in kernel_findings(told) if "igemm" not in one.id] == ["layout-conversions"]

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rocm_perf.analysis.bottleneck.element_types import is_plain_f32_product
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.verdict.kernels.subjects import Subject
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -48,9 +50,7 @@ def precision_findings(listed: Sequence[Subject], document: Document) -> Iterato
             _bound(faster, saved),
         ),
         time_at_stake_ns=saved,
-        remedy="Use mixed precision (in PyTorch: torch.autocast with float16 or bfloat16, channels_last for "
-        "convolutions), or at least let products run as TF32 where the GPU has it: the matrix (tensor) units compute "
-        "them several times as fast.",
+        remedy=remedy("single-precision", setting_of(document)),
         kind="kernel-compute",
     )
 

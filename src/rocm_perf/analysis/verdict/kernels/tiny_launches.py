@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
@@ -35,7 +37,7 @@ def tiny_launch_findings(document: Document) -> Iterator[Finding]:
             "launching a kernel takes the host several microseconds, about as long as these run; the statistics have "
             "no time line, so how long the GPU waited for them is not known",
         ),
-        remedy="Launch fewer and larger kernels: fuse neighbours, replay each step as one graph, or enlarge the batch.",
+        remedy=remedy("launching", setting_of(document)),
         next_command="rocm-perf profile --preset runtime -- APP",
         kind="host-bound",
     )

@@ -8,20 +8,18 @@ from rocm_perf.analysis.basis.counters_refused import counters_refused
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.advice import application
 from rocm_perf.analysis.limits.catalogue import catalogue, owners
-from rocm_perf.analysis.time.conversions import REMEDY as CONVERSION_REMEDY
+from rocm_perf.analysis.remedies.setting import setting_of
+from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.kernel_family import RUNTIME
 from rocm_perf.analysis.verdict.kernels.case import Case
 from rocm_perf.analysis.verdict.kernels.evidence import evidence_of
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument
 from rocm_perf.analysis.verdict.kernels.words import (
-    ATTENTION_REMEDY,
-    ATTENTION_REMEDY_OF_JAX,
     CAUSES,
     CLOSER,
     CLOSER_REMEDIES,
     CONVERSION_CAUSE,
     COUNT_IT,
-    COUNT_OTHERWISE,
     FAR_FROM_MEMORY_REMEDY,
     KINDS,
     LIBRARY_REMEDIES,
@@ -35,7 +33,6 @@ from rocm_perf.analysis.verdict.kernels.words import (
     RIVAL_REMEDY,
     ROOFS,
     RUNTIME_CAUSE,
-    RUNTIME_REMEDY,
     UNCAPTURED_REMEDY,
     UNMEASURED,
 )
@@ -156,9 +153,11 @@ def _remedy(case: Case) -> str:
     if case.rival is not None and case.label is None:
         return RIVAL_REMEDY.format(short_name(case.rival.fast))
     if case.subject.library == RUNTIME:
-        return RUNTIME_REMEDY
+        return remedy("buffers-by-runtime", setting_of(case.document))
     if case.moves:
-        return CONVERSION_REMEDY if case.subject.converts else MOVER_REMEDY
+        if not case.subject.converts:
+            return MOVER_REMEDY
+        return remedy("layout-conversions", setting_of(case.document))
     if case.cause is not None:
         return _remedy_of(case, case.cause)
     if case.label is None and case.uncaptured and case.hint is None:
@@ -190,7 +189,10 @@ def _unknown_remedy(document: Document) -> str:
 
 def _count_it(document: Document) -> str:
     """Return how to learn what a kernel does: from counters only where they can be recorded."""
-    return COUNT_OTHERWISE if _no_counters(document) else COUNT_IT
+    if not _no_counters(document):
+        return COUNT_IT
+    text = remedy("learn-without-counters", setting_of(document))
+    return text[0].lower() + text[1:]
 
 
 def _no_counters(document: Document) -> str:
@@ -213,9 +215,11 @@ def _another_kernel(case: Case) -> str | None:
         return None
     (kind,) = case.subject.kinds
     if kind.name == "attention" and kind.library not in OWN_ATTENTION:
-        return ATTENTION_REMEDY_OF_JAX if case.document.run.tool.startswith("jax.") else ATTENTION_REMEDY
-    remedy = LIBRARY_REMEDIES.get((kind.name, kind.library))
-    return remedy and _or_narrower(remedy, case)
+        return remedy("another-attention", setting_of(case.document))
+    if (kind.name, kind.library) == ("gemm", "Triton"):
+        return _or_narrower(remedy("product-in-triton", setting_of(case.document)), case)
+    text = LIBRARY_REMEDIES.get((kind.name, kind.library))
+    return text and _or_narrower(text, case)
 
 
 def _speedup(document: Document, stake_ns: int | None) -> Quantity | None:

@@ -115,12 +115,6 @@ LIBRARY_REMEDIES = {
     ): 'The library chooses among many kernels: let them be tried for these sizes (torch.compile with mode="'
     "max-autotune\", cublasLt's own search).",
     (
-        "gemm",
-        "Triton",
-    ): "Let tile sizes, warps and stages be tried for these sizes (triton.autotune; in torch.compile "
-    'mode="max-autotune"), and measure another library\'s kernel for the product (hipBLASLt, aiter and CK, in vLLM '
-    "VLLM_ROCM_USE_AITER=1; cuBLAS and CUTLASS).",
-    (
         "convolution",
         "MIOpen",
     ): "MIOpen chooses among many kernels: let it search for these sizes (MIOPEN_FIND_ENFORCE=3 for one "
@@ -134,19 +128,10 @@ LIBRARY_REMEDIES = {
     "tokens: let them be tried for these sizes (flashinfer.autotune, which vLLM calls when it starts), give "
     "a step more tokens, or measure another backend for the product (CUTLASS, Triton).",
 }
-ATTENTION_REMEDY = (
-    "Measure another implementation of attention at these sizes (torch.nn.attention.sdpa_kernel, --attention-backend "
-    "of vLLM and SGLang, aiter, CK), or see where its waves wait."
-)
-ATTENTION_REMEDY_OF_JAX = (
-    "Measure another implementation of attention at these sizes (jax.nn.dot_product_attention with another "
-    "implementation=, a Pallas kernel, another backend of Transformer Engine), or see where its waves wait."
-)
 OWN_ATTENTION = ("ggml",)  # has one implementation
 RUNTIME_CAUSE = Cause(
     "it copies and fills buffers for the program", "they copy and fill buffers for the program"
 )
-RUNTIME_REMEDY = "Copy less often and in larger pieces (hipMemcpy, hipMemset), or keep the data where it is."
 MOVER_CAUSE = Cause("it only moves or clears data", "they only move or clear data")
 MOVER_REMEDY = (
     "Leave it out: keep the memory layout and the type that the next operator needs (transposes, .contiguous(), casts "
@@ -175,11 +160,6 @@ RIVAL_REMEDY = (
     "its waves wait would tell why."
 )
 COUNT_IT = "count what its units do and where its waves wait (rocm-perf profile --deep)."
-COUNT_OTHERWISE = (
-    "learn what it moves and computes without counters, which cannot be read there: record its operators with their "
-    "shapes (torch.profiler, record_shapes=True), or execute the captured kernel without a GPU (rocm-perf capture, "
-    "then rocm-perf count)."
-)
 UNCAPTURED_REMEDY = (
     "Add a torch.profiler trace of the time when its graph was captured (--capture FILE): it has the operators and "
     "their shapes."
