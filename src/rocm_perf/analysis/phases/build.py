@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from statistics import median
+from statistics import median, quantiles
+from typing import Literal
 
 import polars as pl
 from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.clock_domains import with_clocks
-from rocm_perf.analysis.basis.intervals import overlap_ns
+from rocm_perf.analysis.basis.intervals import holes, overlap_ns, total_union_ns
 from rocm_perf.analysis.basis.launched import launched_work
 from rocm_perf.analysis.basis.lead_in import marked_steps
 from rocm_perf.analysis.basis.passes import timed_pass
@@ -18,12 +19,13 @@ from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.idle.first_calls import one_off_calls
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.phases.pauses import pauses
-from rocm_perf.analysis.phases.windows import Steady, steady, working_span
+from rocm_perf.analysis.phases.windows import SOON_NS, Steady, steady, working_span
 from rocm_perf.analysis.time.busy import SPANS
+from rocm_perf.analysis.time.sequence import FEWEST_STEPS
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.results.kernels import Steps
-from rocm_perf.model.results.phases import Pause, Phase, PhaseName, Phases
+from rocm_perf.model.results.phases import Pause, Phase, PhaseName, Phases, StepSpread
 from rocm_perf.model.time_window import Span
 from rocm_perf.model.trace import Trace
 
@@ -33,9 +35,12 @@ FORMULAS = {
     "warm-up; where the GPU ends over 10 % later than the host's steps, its own time of them",
     "phases.pauses": "idle times of all GPUs longer than 2 % of the time from the first to the last work, of which "
     "fewer than 3 others are at least half as long; in a step marked by torch's profiler those alone that are mostly "
-    "inside calls that took long once",
+    "inside calls that took long once; between steps those longer than one that lie in steps unlike the others",
+    "phases.step_ns": "median over the usual steps of the steady state of their length: until the next begins; on the "
+    "GPU, from the end of the work of one to that of the next, where that takes longer than the host does",
 }
 _MOST = 0.5  # of a pause
+_FEWEST_FOR_SHARES = 10  # steps: of fewer, a tenth is less than one
 _LITTLE = 0.05  # of the work: what waits for its turn behind more than that is not the beginning
 
 
@@ -62,12 +67,21 @@ def phases(trace: Trace) -> Phases:
         found_by=repeated.found_by if found else repeated.unavailable or "too few steps are alike",
         steps=len(found.steps) if found else 0,
         step_ns=_of_the_program(_step_ns(repeated, found), trace),
+        step_spread=_spread(found),
+        odd_steps=_odd_steps(found),
+        kernel=repeated.kernel if found else None,
+        begins=_begins(judged, first_ns, repeated, trace),
+        first_uses_ns=total_union_ns(one_off_calls(trace)),
         kernels_per_step=_kernels_per_step(repeated, found),
         carried_over=int(carried.sum()),
         other_steps=len(found.others) if found else 0,
         other_steps_ns=_before_ns(found) if found else 0,
         waited=waited_until is not None,
-        pauses=() if found or idle_is_the_profilers(trace) else _pauses(trace, own, whole, judged),
+        pauses=()
+        if idle_is_the_profilers(trace)
+        else _hiccups(found, own, whole)
+        if found
+        else _pauses(trace, own, whole, judged),
     )
 
 
@@ -91,20 +105,57 @@ def _of_the_program(step_ns: Quantity, trace: Trace) -> Quantity:
 
 
 def _step_ns(repeated: Steps, found: Steady | None) -> Quantity:
-    """The length of a step: the median, or its part of the steady state where kernels take longer than the host is in
-    the steps that launch them: it runs ahead of the GPU."""
-    if found is None or found.span.start_ns is None or found.span.end_ns is None:
+    """The length of a step: the median of the usual ones."""
+    if found is None or not found.lengths_ns:
         return repeated.duration_ns
-    kernels_ns, host_ns = (
-        sum(times)
-        for times in zip(*((step.kernel_ns, step.duration_ns) for step in found.steps), strict=True)
+    inputs = {"steps": len(found.lengths_ns)}
+    return replace(repeated.duration_ns, value=median(found.lengths_ns), inputs=inputs)
+
+
+def _spread(found: Steady | None) -> StepSpread | None:
+    """How far the lengths of the usual steps reach, if there are several."""
+    lengths = sorted(found.lengths_ns) if found else []
+    if len(lengths) < FEWEST_STEPS:
+        return None
+    if len(lengths) < _FEWEST_FOR_SHARES:
+        return StepSpread(lengths[0], lengths[-1], whole=True)
+    tenths = quantiles(lengths, n=10, method="inclusive")
+    return StepSpread(tenths[0], tenths[-1], whole=False)
+
+
+def _odd_steps(found: Steady | None) -> int:
+    return len(found.steps) - len(found.lengths_ns) if found else 0
+
+
+def _begins(
+    judged: Span, first_ns: int | None, repeated: Steps, trace: Trace
+) -> Literal["work", "launch", "step"]:
+    """With what the judged part begins where that is before the first work of a GPU."""
+    start = judged.start_ns
+    if start is None or first_ns is None or first_ns - start <= SOON_NS:
+        return "work"
+    marked = {
+        *marked_steps(trace)["start_ns"],
+        *(step.start_ns for step in repeated.steps if repeated.host_times),
+    }
+    return "step" if start in marked else "launch"
+
+
+def _hiccups(found: Steady, work: pl.DataFrame, whole: Span) -> tuple[Pause, ...]:
+    """The idle times within steps that are not usual, or between two, that are longer than a usual step."""
+    if not found.odd or not found.lengths_ns:
+        return ()
+    origin, usual_ns = whole.start_ns or 0, median(found.lengths_ns)
+    odd = pl.DataFrame(
+        [(span.start_ns, span.end_ns) for span in found.odd], schema=["start_ns", "end_ns"], orient="row"
     )
-    if not found.on_gpu and kernels_ns <= host_ns:
-        middle = median(step.duration_ns for step in found.steps)
-        return replace(repeated.duration_ns, value=middle, inputs={"steps": len(found.steps)})
-    lasted = found.span.end_ns - found.span.start_ns
-    inputs = {"steady_ns": lasted, "steps": len(found.steps)}
-    return Quantity(lasted / len(found.steps), "ns", "time of the steady state / its steps", inputs)
+    idle = holes(work, ()).filter(pl.col("start_ns") - pl.col("since_ns") > usual_ns)
+    spans = idle.select(start_ns="since_ns", end_ns="start_ns")
+    inside = idle.filter(overlap_ns(spans, odd, ()) > _MOST * (spans["end_ns"] - spans["start_ns"]))
+    return tuple(
+        Pause(start_ns=since - origin, end_ns=until - origin, after=name)
+        for since, until, name in inside.sort("start_ns").select("since_ns", "start_ns", "name").iter_rows()
+    )
 
 
 def _whole(trace: Trace) -> Span | None:

@@ -15,6 +15,7 @@ from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.profiled_times import only_lengths
 from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
+from rocm_perf.analysis.phases.build import phases
 from rocm_perf.analysis.phases.step_spans import OWN_WORK, PROCESS, lasting
 from rocm_perf.analysis.time.kernel_family import is_collective
 from rocm_perf.analysis.time.steps import steps
@@ -59,9 +60,21 @@ def step_breakdown(trace: Trace) -> StepBreakdown:
             StepBreakdownRow(name=name, start_ns=start, end_ns=end, roles=StepRoles(*row))
             for (name, start, end), row in rows
         ),
-        mean=StepRoles(*times.mean().row(0)),
+        mean=StepRoles(*_judged(trace, windows, times).mean().row(0)),
         found_by=found_by if bounds.height else WHOLE,
     )
+
+
+def _judged(trace: Trace, windows: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
+    """The times of the steps in the steady state; of all where there is none, or none of them is in it."""
+    division = phases(trace)
+    steady = division.phase("steady")
+    if steady is None:
+        return times
+    since, until = steady.start_ns + division.origin_ns, steady.end_ns + division.origin_ns
+    middle = (windows["start_ns"] + windows["end_ns"]) // 2
+    inside = times.filter(middle.is_between(since, until))
+    return inside if inside.height else times
 
 
 def _process(trace: Trace) -> pl.DataFrame:

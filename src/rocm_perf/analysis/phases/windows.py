@@ -22,8 +22,10 @@ _LONG_SHARE = 0.05  # of all steps together: such a step holds something else as
 _ALIKE = 0.5  # as many others as steps need are at least half as long
 _MOST = 0.5  # of the kernels from the first step on: usual steps with fewer are not what the program does
 _AS_LONG = 0.8  # of the steps of the longest run
+_HICCUP = 0.5  # of the shorter of the two runs beside it: a longer break divides them
+_FEW_LAUNCHED = 2  # usual steps: with more kernels than that in it, a break is work of its own
 _SHORT = 0.9  # of the usual length: the last step is shorter where what follows it is not known
-_SOON_NS = 100_000  # from the beginning of a launch to the start of its work: the GPU waited for it
+SOON_NS = 100_000  # from the beginning of a launch to the start of its work: the GPU waited for it
 _AHEAD = 0.1  # of the steps, or of one: where the GPU ends them, or begins one, this much later, the host runs ahead
 
 
@@ -34,6 +36,8 @@ class Steady(NamedTuple):
     span: Span
     others: tuple[Step, ...]  # usual ones apart from it
     on_gpu: bool = False  # whether it lasts as long as the GPU's own time of the steps
+    lengths_ns: tuple[int, ...] = ()  # of its usual steps: on the GPU, where that takes longer than the host
+    odd: tuple[Span, ...] = ()  # breaks within it, and steps that are not usual
 
 
 class _Lasting(NamedTuple):
@@ -46,23 +50,107 @@ class _Lasting(NamedTuple):
 
 def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
     """None where too few steps are alike. `work` is all of it, with what was launched before the recording."""
-    runs = _usual_steps(repeated)
+    carried = carried_over(work)
+    own = work.filter(~carried)
+    runs = _joined(_usual_steps(repeated), repeated, own)
     usual = _judged_run(runs)
     if len(usual) < FEWEST_STEPS:
         return None
-    carried = carried_over(work)
-    own = work.filter(~carried)
     since = own.filter(step_time(repeated) >= repeated.steps[0].start_ns)
-    if sum(step.kernels for run in runs for step in run) < _MOST * _kernels_of_a_process(since):
+    if not _is_most([step for run in runs for step in run], since):
         return None
     others = tuple(step for run in runs if run is not usual for step in run)
-    usual = _whole_periods(usual, own)
-    if not repeated.host_times:
-        span = _lasting(usual, own.filter(_within(usual, step_time(repeated)))).span
-        return Steady(usual, _from_launch(span, own), others)
-    moment = pl.when(~carried).then(step_time(repeated))
-    lasting = _between_ends(usual, work.with_columns(moment=moment))
-    return Steady(lasting.steps, lasting.span, others, lasting.on_gpu)
+    usual = _whole_periods(usual, own, keeps_last=repeated.whole)
+    if repeated.host_times:
+        moment = pl.when(~carried).then(step_time(repeated))
+        timed = work.with_columns(moment=moment)
+        lasting = _between_ends(usual, timed)
+        lengths = (
+            _gpu_lengths(lasting, timed)
+            if lasting.on_gpu or _is_late(lasting.steps)
+            else _lengths(lasting.steps)
+        )
+    else:
+        lasting = _lasting(usual, own.filter(_within(usual, step_time(repeated))))
+        lasting = _Lasting(lasting.steps, _from_launch(lasting.span, own), on_gpu=False)
+        lengths = _lengths(lasting.steps)
+    odd = _odd(lasting.steps, repeated)
+    judged = tuple(
+        length
+        for step, length in zip(lasting.steps, lengths, strict=True)
+        if not any(span.start_ns == step.start_ns for span in odd)
+    )
+    return Steady(lasting.steps, lasting.span, others, lasting.on_gpu, judged, odd)
+
+
+def _lengths(steps: tuple[Step, ...]) -> tuple[int, ...]:
+    """How long each step lasts: until the next begins, unless there is a break between them."""
+    return tuple(step.duration_ns for step in steps)
+
+
+def _is_late(steps: tuple[Step, ...]) -> bool:
+    """Whether the kernels take longer than the host is in the steps that launch them."""
+    return sum(step.kernel_ns for step in steps) > sum(step.duration_ns for step in steps)
+
+
+def _gpu_lengths(lasting: _Lasting, work: pl.DataFrame) -> tuple[int, ...]:
+    """How long the GPU has to do with each step: from the end of what came before to the end of its own work."""
+    ended = (
+        work.filter(pl.col("moment").is_not_null())
+        .sort("moment")
+        .select("moment", done=pl.col("end_ns").cum_max())
+    )
+    bounds = pl.DataFrame({"until": [step.end_ns for step in lasting.steps]})
+    done = bounds.join_asof(
+        ended, left_on="until", right_on="moment", allow_exact_matches=False, check_sortedness=False
+    )["done"]
+    first = lasting.span.start_ns if lasting.span.start_ns is not None else lasting.steps[0].start_ns
+    ends = [first, *(int(end) for end in done.fill_null(first).cum_max())]
+    return tuple(end - start for start, end in pairwise(ends))
+
+
+def _odd(steps: tuple[Step, ...], repeated: Steps) -> tuple[Span, ...]:
+    """The steps among these that are not usual, and the breaks between them."""
+    if any(step.kind for step in steps):
+        return ()
+    usual_ns = repeated.duration_ns.value or 0
+    longest = _longest(list(steps), usual_ns)
+    kernels = repeated.kernels_per_step.value or 0
+    unlike = [Span(step.start_ns, step.end_ns) for step in steps if not _is_usual(step, kernels, longest)]
+    breaks = [
+        Span(one.end_ns, other.start_ns)
+        for one, other in pairwise(steps)
+        if other.start_ns - one.end_ns > longest
+    ]
+    return tuple(sorted((*unlike, *breaks), key=lambda span: span.start_ns or 0))
+
+
+def _is_usual(step: Step, kernels: float, longest: float) -> bool:
+    return bool(step.kernels >= _FEW * kernels and step.duration_ns <= longest)
+
+
+def _joined(runs: list[tuple[Step, ...]], repeated: Steps, work: pl.DataFrame) -> list[tuple[Step, ...]]:
+    """The runs, those as one between which there is no more than a hiccup: a break that is short beside them, and in
+    which little is launched. Where one run has nearly all steps, nothing is joined to it: the rest is warm-up."""
+    most = max(map(len, runs), default=0)
+    if len(runs) < 2 or most >= _AS_LONG * sum(map(len, runs)):
+        return runs
+    few = _FEW_LAUNCHED * (repeated.kernels_per_step.value or 0)
+    began = work.filter(pl.col("kind") == "kernel").select(step_time(repeated).alias("at"))["at"].sort()
+    joined = [runs[0]]
+    for run in runs[1:]:
+        before = joined[-1]
+        since, until = before[-1].end_ns, run[0].start_ns
+        shorter = min(since - before[0].start_ns, run[-1].end_ns - until)
+        inside = int(began.search_sorted(until)) - int(began.search_sorted(since))
+        if until - since <= _HICCUP * shorter and inside <= few:
+            between = tuple(
+                step for step in repeated.steps if since <= step.start_ns and step.end_ns <= until
+            )
+            joined[-1] = (*before, *between, *run)
+        else:
+            joined.append(run)
+    return joined
 
 
 def _judged_run(runs: list[tuple[Step, ...]]) -> tuple[Step, ...]:
@@ -71,23 +159,36 @@ def _judged_run(runs: list[tuple[Step, ...]]) -> tuple[Step, ...]:
     return next((run for run in reversed(runs) if len(run) >= _AS_LONG * most), ())
 
 
-def _whole_periods(steps: tuple[Step, ...], work: pl.DataFrame) -> tuple[Step, ...]:
+def _whole_periods(steps: tuple[Step, ...], work: pl.DataFrame, *, keeps_last: bool) -> tuple[Step, ...]:
     """Each step until the next begins, whatever marks them: what the host does in between is part of the period. Of the
-    last one only its own end is known. Where that makes it shorter than the others it is left out, unless work is
-    running as it begins: a cut there would go through that work."""
+    last one only its own end is known. Where that makes it shorter than the others it is left out, unless a profiler
+    marked it as whole, or work is running as it begins: a cut there would go through that work."""
     if any(step.kind for step in steps):
         return steps
     last = steps[-1]
     whole = tuple(replace(step, end_ns=max(step.end_ns, after.start_ns)) for step, after in pairwise(steps))
-    is_short = last.duration_ns < _SHORT * median(step.duration_ns for step in whole)
+    usual = int(median(step.duration_ns for step in whole))
+    is_short = last.duration_ns < _SHORT * usual
+    if is_short and keeps_last:
+        done = work.filter(_within((last,), pl.coalesce("launch_start", "start_ns")))["end_ns"].max()
+        return (*whole, replace(last, end_ns=max(last.end_ns, min(done or 0, last.start_ns + usual))))
     goes_on = (pl.col("start_ns") < last.start_ns) & (pl.col("end_ns") > last.start_ns)
     return whole if is_short and not work.select(goes_on.any()).item() else (*whole, last)
 
 
-def _kernels_of_a_process(work: pl.DataFrame) -> int:
-    """The kernels of the process with the most: steps are those of one, and the other ranks do the same."""
-    kernels = work.filter(pl.col("kind") == "kernel").group_by("node", "pid").len()["len"]
-    return int(kernels.max() or 0)  # type: ignore[arg-type]
+def _is_most(steps: list[Step], work: pl.DataFrame) -> bool:
+    """Whether the steps have most of the kernels of a process, or of their time: steps are those of one, and the other
+    ranks do the same."""
+    length = (pl.col("end_ns") - pl.col("start_ns")).sum().alias("length")
+    each = (
+        work.filter(pl.col("kind") == "kernel").group_by("node", "pid").agg(pl.len().alias("kernels"), length)
+    )
+    fullest = each.sort("kernels", descending=True).head(1)
+    if not fullest.height:
+        return True
+    kernels, kernel_ns = fullest.select("kernels", "length").row(0)
+    in_time = sum(step.kernel_ns for step in steps) >= _MOST * int(kernel_ns)
+    return in_time or sum(step.kernels for step in steps) >= _MOST * int(kernels)
 
 
 def working_span(work: pl.DataFrame, marked: pl.DataFrame) -> Span:
@@ -112,7 +213,7 @@ def _usual_steps(repeated: Steps) -> list[tuple[Step, ...]]:
     warm = list(dropwhile(lambda step: step.duration_ns > _WARM_UP * usual_ns, repeated.steps))
     kernels = repeated.kernels_per_step.value or 0
     longest = _longest(warm, usual_ns)
-    runs = groupby(warm, lambda step: step.kernels >= _FEW * kernels and step.duration_ns <= longest)
+    runs = groupby(warm, lambda step: _is_usual(step, kernels, longest))
     return [part for usual, run in runs if usual for part in _without_pauses(tuple(run), longest)]
 
 
@@ -151,7 +252,7 @@ def _from_launch(span: Span, work: pl.DataFrame) -> Span:
 def _launched_ns(start_ns: int, work: pl.DataFrame) -> int:
     """When the work that starts then was launched, if that was just before; else its start."""
     since = pl.col("start_ns") - pl.col("launch_start")
-    launched = work.filter(pl.col("start_ns") == start_ns, since.is_between(0, _SOON_NS))
+    launched = work.filter(pl.col("start_ns") == start_ns, since.is_between(0, SOON_NS))
     return int(launched["launch_start"].min() or start_ns)  # type: ignore[arg-type]
 
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import polars as pl
 
 from rocm_perf.analysis.basis.annotated_steps import annotated_steps
 from rocm_perf.analysis.basis.carried import carried_over
 from rocm_perf.analysis.basis.intervals import disjoint
 from rocm_perf.analysis.basis.keys import telling
-from rocm_perf.analysis.basis.launched import launched_work
-from rocm_perf.analysis.basis.passes import timed_pass
-from rocm_perf.analysis.basis.profiled_times import only_lengths
+from rocm_perf.analysis.basis.launched import THREAD, launched_work, timed_calls
+from rocm_perf.analysis.basis.passes import timed_pass, timed_rows
+from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, thinned, times_are_not_kernels
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.time.kernel_family import OTHER, families
-from rocm_perf.analysis.time.sequence import FEWEST_STEPS, INSIDE_SHARE, final_blocks, repeated_blocks
+from rocm_perf.analysis.time.sequence import (
+    FEWEST_STEPS,
+    INSIDE_SHARE,
+    NO_HOST,
+    Host,
+    final_blocks,
+    heavy_blocks,
+    repeated_blocks,
+)
 from rocm_perf.analysis.time.tiling import tiled_blocks
+from rocm_perf.model.calls import SYNC_CALL
 from rocm_perf.model.quantity import Quantity, unavailable
 from rocm_perf.model.range_sources import JAX_STEP, NOT_STEPS
 from rocm_perf.model.results.kernels import Step, Steps
@@ -35,33 +46,51 @@ _FEWEST_ALIKE = 10  # steps of other kernels that do the same: a few may be chan
 _HOLD_WORK = 0.5  # of the ranges of a name have to launch something: else it is not what the program does over and over
 
 _BY_SEQUENCE = "the sequence of kernels repeats"
+ONE_KERNEL = "launches of one kernel"
+_NOTHING = "no range repeats around the kernels, and their sequence does not repeat"
+_LAYERS = "what repeats are the layers of one pass, not whole steps"
+_MODULE = r"^nn\.Module: "
+# Ranges with a name of this kind are parts of a pass, unless nothing of it lies around them.
+_LAYER = (
+    r"(?i)(layer|block|blk|attn|attention|mlp|ffn|expert|decoderlayer|encoderlayer|stage)s?[\[\]._ :#-]*$"
+)
+
+_PROFILER = "ProfilerStep ranges"
 
 Found = tuple[str, pl.DataFrame]
 
 
+class _Repeated(NamedTuple):
+    """Steps, or why there are none."""
+
+    pattern: Found | None
+    layered: bool = False  # layers of one pass repeat
+    kernel: str | None = None  # each step is a launch of it, and nothing else
+
+
 @once_per_trace
 def steps(trace: Trace) -> Steps:
-    """The steps of the process with the most kernels; in a run of many ranks, the others do the same."""
-    if why := only_lengths(trace):
-        return _none(why)
+    """Return the steps of the process with the most kernels; in a run of many ranks, the others do the same.
+
+    A pass in which the time between kernels is the profiler's has none; of one from which events were taken out, only
+    marked ones are known.
+    """
+    doubt = None if times_are_not_kernels(trace) else idle_is_the_profilers(trace)
+    if doubt and thinned(trace) is None:
+        return _none(doubt)
     work = _work(trace)
     kernels = work.filter(pl.col("kind") == "kernel")
     if not kernels.height:
         return _none("the recording holds no kernels with times")
     own = kernels.filter(~kernels["carried"])
+    host = _host(trace, own)
     annotated = _from_annotations(trace, own)
-    pattern = (
-        _from_profiler(trace, own)
-        or annotated
-        or _from_ranges(trace, own)
-        or _from_sequence(work)
-        or _from_families(kernels)
-        or _from_end(kernels)
-    )
-    if pattern is None:
-        return _none("no range repeats around the kernels, and their sequence does not repeat")
-    how, table = pattern
-    if pattern is annotated and table.height < FEWEST_STEPS:
+    marked = _from_profiler(trace, own, host) or annotated or _from_ranges(trace, own)
+    found = _Repeated(marked) if marked or doubt else _from_launches(work, host)
+    if found.pattern is None:
+        return _none(doubt or (_LAYERS if found.layered else _NOTHING))
+    how, table = found.pattern
+    if found.pattern is annotated and table.height < FEWEST_STEPS:
         return _none(f"{format_count(table.height, 'step is', 'steps are')} annotated, too few to repeat")
     rows = tuple(Step(*row) for row in table.iter_rows())
     formula, middle = "median over the steps", table.select(pl.col("kernels").median(), _length().median())
@@ -72,7 +101,9 @@ def steps(trace: Trace) -> Steps:
         kernels_per_step=Quantity(value=count, unit="kernels", formula=formula, inputs={"steps": len(rows)}),
         duration_ns=Quantity(value=duration, unit="ns", formula=formula, inputs={"steps": len(rows)}),
         steady_from_ns=_steady_from(rows, duration),
-        host_times=not how.startswith(_BY_SEQUENCE),
+        host_times=bool(marked) and not how.startswith(_BY_SEQUENCE),
+        kernel=found.kernel,
+        whole=how == _PROFILER,
     )
 
 
@@ -111,35 +142,64 @@ def _work(trace: Trace) -> pl.DataFrame:
     return work.with_columns(when=pl.coalesce("launch_start", "start_ns"))
 
 
-def _from_sequence(work: pl.DataFrame) -> Found | None:
-    """Steps by what is launched over and over: by the process, or, where it launches to several GPUs from threads that
-    do not wait for one another, to one of them."""
-    blocks = repeated_blocks(work)
-    if blocks is not None:
-        return _BY_SEQUENCE, blocks
+def _host(trace: Trace, kernels: pl.DataFrame) -> Host:
+    """What the process of the kernels does beside launching: its waits, and the outermost modules that it calls."""
+    place = ["node", "pid"]
+    process = kernels.select(place).head(1)
+    calls = timed_calls(trace).join(process, on=place, how="semi", nulls_equal=True)
+    waits = calls.filter(pl.col("name").cast(pl.String).str.contains(SYNC_CALL))["start_ns"]
+    ops = timed_rows(trace, "ops").filter(pl.col("name").cast(pl.String).str.contains(_MODULE)).collect()
+    modules = ops.join(process, on=place, how="semi", nulls_equal=True)
+    return NO_HOST._replace(waits=waits, passes=disjoint(modules, THREAD).select("start_ns", "end_ns"))
+
+
+def _from_launches(work: pl.DataFrame, host: Host) -> _Repeated:
+    """Steps by what is launched over and over; none where that are layers of one pass."""
     kernels = work.filter(pl.col("kind") == "kernel")
-    busiest = kernels["agent_id"].drop_nulls().value_counts(sort=True)["agent_id"]
+    whole = repeated_blocks(work, host)
+    if whole.blocks is not None:
+        return _Repeated((ONE_KERNEL if whole.kernel else _BY_SEQUENCE, whole.blocks), kernel=whole.kernel)
+    if whole.layered:
+        return _Repeated(None, layered=True)
+    pattern = (
+        _from_heavy(work, host)
+        or _from_part(kernels, host, "agent_id", "on one GPU")
+        or _from_families(kernels, host)
+        or _from_end(kernels, host)
+        or _from_part(kernels, host, "tid", "in one thread")
+    )
+    return _Repeated(pattern)
+
+
+def _from_heavy(work: pl.DataFrame, host: Host) -> Found | None:
+    """Steps by the launches with most kernels and time, whatever is launched between them."""
+    blocks = heavy_blocks(work, host)
+    return None if blocks is None else (f"{_BY_SEQUENCE}, but for small launches", blocks)
+
+
+def _from_part(kernels: pl.DataFrame, host: Host, column: str, part: str) -> Found | None:
+    """Steps by what is launched to one of several GPUs, or by one of several threads: those that do not wait for one
+    another launch in any order."""
+    busiest = kernels[column].drop_nulls().value_counts(sort=True)[column]
     several = busiest.head(_CANDIDATES if len(busiest) > 1 else 0)
-    each = (repeated_blocks(kernels.filter(pl.col("agent_id") == agent)) for agent in several)
-    blocks = next((blocks for blocks in each if blocks is not None), None)
-    if blocks is None:
-        return None
-    return f"{_BY_SEQUENCE} on one GPU", _on_gpu(blocks, kernels)
+    each = (repeated_blocks(kernels.filter(pl.col(column) == one), host) for one in several)
+    blocks = next((found.blocks for found in each if found.blocks is not None), None)
+    return None if blocks is None else (f"{_BY_SEQUENCE} {part}", _on_gpu(blocks, kernels))
 
 
-def _from_families(kernels: pl.DataFrame) -> Found | None:
+def _from_families(kernels: pl.DataFrame, host: Host) -> Found | None:
     """Steps by what kernels do: a library has another kernel, and other copies around it, for another shape."""
     kinds, names = families(kernels["name"]), pl.col("name").cast(pl.String)
     named = kernels.with_columns(name=pl.when(kinds == OTHER.name).then(names).otherwise(kinds))
-    blocks = repeated_blocks(named.filter(kinds != "copy"))
+    blocks = repeated_blocks(named.filter(kinds != "copy"), host).blocks
     if blocks is None or blocks.height < _FEWEST_ALIKE or blocks["kernels"].median() == 1:
         return None
     return f"{_BY_SEQUENCE}, whatever their shapes", _on_gpu(blocks, kernels)
 
 
-def _from_end(kernels: pl.DataFrame) -> Found | None:
+def _from_end(kernels: pl.DataFrame, host: Host) -> Found | None:
     """Steps that begin late, by kernels that compute: a program may end by copying its results, one by one."""
-    blocks = final_blocks(kernels.filter(families(kernels["name"]) != "copy"))
+    blocks = final_blocks(kernels.filter(families(kernels["name"]) != "copy"), host)
     return None if blocks is None else (f"{_BY_SEQUENCE} at the end", _on_gpu(blocks, kernels))
 
 
@@ -160,16 +220,17 @@ def _own_ranges(trace: Trace, kernels: pl.DataFrame) -> pl.DataFrame:
     return _of_process(trace.table("ranges").filter(usable), kernels)
 
 
-def _from_profiler(trace: Trace, kernels: pl.DataFrame) -> Found | None:
+def _from_profiler(trace: Trace, kernels: pl.DataFrame, host: Host) -> Found | None:
     """ProfilerStep ranges, or StepTraceAnnotations of JAX: whatever else a program does, these are its steps."""
     ranges = _own_ranges(trace, kernels)
     of_torch = ranges.filter(pl.col("name").str.contains(_PROFILER_STEP))
     if of_torch.height:
         marked = _counted(disjoint(of_torch, []), kernels)
-        inside = tiled_blocks(kernels) if marked.height < FEWEST_STEPS else None
+        few = marked.height < FEWEST_STEPS and not _is_one_pass(kernels, host)
+        inside = tiled_blocks(kernels) if few else None
         if inside is not None:
             return f"{_BY_SEQUENCE} within ProfilerStep", inside
-        return "ProfilerStep ranges", marked
+        return _PROFILER, marked
     return _around_kernels(ranges.filter(pl.col("source") == JAX_STEP), kernels, 0)
 
 
@@ -198,9 +259,31 @@ def _around_kernels(ranges: pl.DataFrame, kernels: pl.DataFrame, most: float) ->
         inside = int(counted["kernels"].sum())
         if (counted["kernels"] > 0).sum() < _HOLD_WORK * counted.height:
             continue
+        if _are_layers(name, counted, kernels):
+            continue
         if counted.height >= FEWEST_STEPS and (inside > most or _is_outer(best, counted, inside == most)):
             best, most = (f"ranges named {name!r}", counted), inside
     return best
+
+
+def _is_one_pass(kernels: pl.DataFrame, host: Host) -> bool:
+    """Whether one call of a module launches all kernels."""
+    first, last = kernels["launch_start"].min(), kernels["launch_start"].max()
+    if first is None:
+        return False
+    around = host.passes.filter((pl.col("start_ns") <= first) & (pl.col("end_ns") >= last))
+    return bool(around.height)
+
+
+def _are_layers(name: str, ranges: pl.DataFrame, kernels: pl.DataFrame) -> bool:
+    """Whether ranges are layers by their name, with other parts of the pass right before or behind them."""
+    if not ranges.height or not pl.Series([name]).str.contains(_LAYER).item():
+        return False
+    first, last = int(ranges["start_ns"][0]), int(ranges["end_ns"][-1])
+    length = int(ranges.select(_length().median()).item())
+    before = pl.col("when").is_between(first - length, first, closed="left")
+    behind = pl.col("when").is_between(last, last + length)
+    return bool(kernels.select((before | behind).any()).item())
 
 
 def _is_outer(best: Found | None, counted: pl.DataFrame, as_many: bool) -> bool:

@@ -41,6 +41,15 @@ class Pause(msgspec.Struct, frozen=True):
         return self.end_ns - self.start_ns
 
 
+class StepSpread(msgspec.Struct, frozen=True):
+    """How much the lengths of the usual steps differ: the 10th and the 90th percentile, of fewer than ten steps the
+    shortest and the longest."""
+
+    low_ns: float
+    high_ns: float
+    whole: bool  # the shortest and the longest
+
+
 class Phases(msgspec.Struct, frozen=True):
     """The parts in their order. The one that is judged is the steady state, or all the work where nothing repeats."""
 
@@ -48,7 +57,7 @@ class Phases(msgspec.Struct, frozen=True):
     origin_ns: int  # the first start of the recording, on its own clock
     found_by: str  # what shows the steps, or why there are none
     steps: int  # in the steady state; 0 where nothing repeats
-    step_ns: Quantity  # median
+    step_ns: Quantity  # median of the usual ones: the length of a step, wherever one is told
     kernels_per_step: Quantity
     carried_over: int  # kernels and copies at the start that were launched before the recording began
     pauses: tuple[Pause, ...]
@@ -57,6 +66,13 @@ class Phases(msgspec.Struct, frozen=True):
     other_steps_ns: int = 0  # that they take before it
     uncounted_ns: int = 0  # of the steady state, in steps that the bounds of parts cut: in no count of steps
     unavailable: str | None = None
+    step_spread: StepSpread | None = None
+    odd_steps: int = 0  # among the steps: longer by a hiccup, or with next to no kernels; not in the median
+    kernel: str | None = (
+        None  # the "steps" are launches of this kernel alone: a loop or a benchmark, no program
+    )
+    begins: Literal["work", "launch", "step"] = "work"  # with what the part begins that follows `before`
+    first_uses_ns: int = 0  # in calls that took long once: loading code, first copies, initialisation
 
     def phase(self, name: PhaseName) -> Phase | None:
         return next((row for row in self.rows if row.name == name), None)

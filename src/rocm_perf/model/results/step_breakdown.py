@@ -36,7 +36,7 @@ class StepBreakdownRow(msgspec.Struct, frozen=True):
 
 
 class StepBreakdown(msgspec.Struct, frozen=True):
-    """The steps in their order, and their mean."""
+    """The steps in their order, and the mean of those in the steady state; of all where there is none."""
 
     steps: tuple[StepBreakdownRow, ...]
     mean: StepRoles | None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import Quantity, ratio
 from rocm_perf.model.results.step_breakdown import StepBreakdown, StepBreakdownRow, StepRoles
+from rocm_perf.render.sections.phases import steps_text
 from rocm_perf.render.sections.section import (
     Column,
     Columns,
@@ -48,7 +51,7 @@ def step_breakdown_section(document: Document, top: int) -> Section:
         return Section("Step breakdown", unavailable=breakdown.unavailable)
     return Section(
         "Step breakdown",
-        lines=(f"{format_count(len(breakdown.steps), 'step')} ({breakdown.found_by}).",),
+        lines=tuple(_lines(document, breakdown)),
         grids=(
             *grids("Mean", list(_ROLES), _mean_columns(breakdown.mean)),
             *grids(
@@ -59,6 +62,12 @@ def step_breakdown_section(document: Document, top: int) -> Section:
             "a moment counts for the first of these that is active in it; a step lasts until its GPU work is done",
         ),
     )
+
+
+def _lines(document: Document, breakdown: StepBreakdown) -> Iterator[str]:
+    yield f"{format_count(len(breakdown.steps), 'step')} ({breakdown.found_by})."
+    if document.phases.steps and document.phases.step_ns.known:
+        yield f"In the steady state: {steps_text(document.phases)}. The mean is that of its steps."
 
 
 def _mean_columns(mean: StepRoles) -> Columns[str]:

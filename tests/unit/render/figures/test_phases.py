@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from msgspec.structs import replace
 
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.kernels import Step, Steps
-from rocm_perf.model.results.phases import Pause, Phase, Phases
+from rocm_perf.model.results.phases import Pause, Phase, Phases, StepSpread
 from rocm_perf.render.figures.figure import Missing
 from rocm_perf.render.figures.phases import phases_figure
 from rocm_perf.render.sections.phases import phase_line
@@ -53,14 +55,36 @@ def test_the_legend_says_how_long_and_how_many_steps() -> None:
 
 @pytest.mark.parametrize(
     ("median_ns", "steps"),
-    [(1_900_000, "3 steps of 2.00 ms"), (1_000_000, "3 steps of 2.00 ms (median 1.00 ms)")],
+    [
+        (1_900_000, "3 steps of 1.90 ms (median; 1.00 ms to 2.10 ms)"),
+        (1_000_000, "3 steps of 1.00 ms (median; 1.00 ms to 2.10 ms)"),
+    ],
 )
-def test_steps_times_their_length_are_the_phase(median_ns: float, steps: str) -> None:
-    assert (
-        phase_line(replace(PHASES, step_ns=Quantity(median_ns, "ns", "median")))
-        .split(": ")[1]
-        .startswith(steps)
+def test_the_length_of_a_step_is_the_median_with_its_spread(median_ns: float, steps: str) -> None:
+    """Not the length of the phase divided by the steps."""
+    told = replace(
+        PHASES,
+        step_ns=Quantity(median_ns, "ns", "median"),
+        step_spread=StepSpread(1_000_000, 2_100_000, whole=True),
     )
+    assert phase_line(told).split(": ")[1].startswith(steps + " | ")
+
+
+def test_steps_that_are_alike_are_told_by_their_median_alone() -> None:
+    told = replace(PHASES, step_spread=StepSpread(1_900_000, 2_100_000, whole=True))
+    assert "3 steps of 2.00 ms | " in phase_line(told)
+
+
+def test_launches_of_one_kernel_are_not_called_steps() -> None:
+    assert "3 launches of one kernel, one every 2.00 ms" in phase_line(replace(PHASES, kernel="laplacian"))
+
+
+@pytest.mark.parametrize(("begins", "name"), [("work", "GPU work"), ("launch", "launch"), ("step", "step")])
+def test_what_comes_before_is_called_by_what_follows(
+    begins: Literal["work", "launch", "step"], name: str
+) -> None:
+    without = tuple(row for row in PHASES.rows if row.name != "start-up")
+    assert f"before the first {name} 1.00 ms" in phase_line(replace(PHASES, rows=without, begins=begins))
 
 
 def test_a_line_where_each_further_step_begins_unless_they_are_too_close_or_unknown() -> None:
