@@ -19,6 +19,7 @@ Value = Quantity | float | None
 
 _NARROWEST = 8
 _WIDEST_BAR = 50
+_BEFORE = 3  # characters that are kept before the one in which names differ
 _BETWEEN = 2  # columns of the terminal between two of a table
 
 
@@ -61,8 +62,9 @@ def _cut(column: GridColumn, room: int, characters: Characters) -> list[Text]:
     """The cells of a column in this many columns of the terminal."""
     if column.bars:
         return [bar_text(bar, room, characters) for bar in column.bars]
-    shorter = squeezed if column.code else cropped
-    return [_text(shorter(cell, room)) for cell in column.cells]
+    if column.code:
+        return [_text(cell) for cell in squeezed_apart(column.cells, room)]
+    return [_text(cropped(cell, room)) for cell in column.cells]
 
 
 def whole(columns: Sequence[GridColumn], characters: Characters = UNICODE) -> Table:
@@ -114,6 +116,36 @@ def squeezed(name: str, room: int) -> str:
         return name
     head = max(room - 1, 2) // 2
     return f"{name[:head]}…{name[-(max(room - 1, 2) - head) :]}"
+
+
+def squeezed_apart(names: Sequence[str], room: int) -> list[str]:
+    """The names, cut so that different ones stay different: where their ends do not tell them apart, the part in which
+    they differ is kept."""
+    short = [squeezed(name, room) for name in names]
+    groups: dict[str, list[str]] = {}
+    for name, cut in zip(names, short, strict=True):
+        groups.setdefault(cut, []).append(name)
+    alike = {cut: _common(own) for cut, own in groups.items() if len(set(own)) > 1}
+    return [
+        _around(name, alike[cut], room) if cut in alike else cut
+        for name, cut in zip(names, short, strict=True)
+    ]
+
+
+def _common(names: Sequence[str]) -> int:
+    """How many characters at their start the names have in common."""
+    first, last = min(names), max(names)
+    return next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+
+
+def _around(name: str, place: int, room: int) -> str:
+    """The name with its start and what begins a little before this place."""
+    head = max(room // 3, 1)
+    rest = max(room - head - 2, 1)
+    start = min(max(place - _BEFORE, head), max(len(name) - rest, head))
+    ending = name[start : start + rest]
+    cut = start + rest < len(name)
+    return f"{name[:head]}…{ending}{'…' if cut else ''}"[:room]
 
 
 def grid(frame: pl.DataFrame, width: int) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from rocm_perf.model.results.ledger import EntryKind
 from rocm_perf.model.results.phases import PhaseName
 from rocm_perf.render.rank_cells import State
 
@@ -35,6 +36,7 @@ class Characters:
     ranks: Mapping[State, str]
     levels: str  # of a heat map, from nothing to the most
     use: Mapping[str, str]  # the parts of a bar in use_bars.py
+    time: Mapping[EntryKind, str]  # the parts of the judged time
     step_end: str  # the last cell of a step
     point: str  # a kernel without a letter
     upright: str  # the left axis
@@ -52,6 +54,7 @@ UNICODE = Characters(
     ranks={"computing": "█", "waiting": "░", "communicating": "▓", "idle": "·"},
     levels=" ░▒▓█",
     use={"useful": "█", "wasted": "░", "busy": "▒", "waiting": "▓"},
+    time={"kernel": "█", "communication": "▓", "copy": "▒", "fill": "▒", "idle": "░"},
     step_end="▉",
     point="•",
     upright="│",
@@ -64,6 +67,7 @@ ASCII = Characters(
     ranks={"computing": "#", "waiting": "-", "communicating": "=", "idle": "."},
     levels=" .:=#",
     use={"useful": "#", "wasted": "-", "busy": "=", "waiting": "*"},
+    time={"kernel": "#", "communication": "=", "copy": ":", "fill": ":", "idle": "."},
     step_end="|",
     point="+",
     upright="|",

@@ -16,11 +16,13 @@ from rocm_perf.render.figures.path import path_figure
 from rocm_perf.render.figures.phases import phases_figure
 from rocm_perf.render.figures.ranks import ranks_figure
 from rocm_perf.render.figures.roofline import roofline_figure
+from rocm_perf.render.figures.time_shares import time_shares_figure
 from rocm_perf.render.figures.traffic import traffic_figure
 from rocm_perf.render.figures.waiting import waiting_figure
 from rocm_perf.render.sections.section import short_names
 
 FIGURES: dict[str, Callable[[Document, float], Drawn]] = {
+    "ledger": time_shares_figure,
     "phases": lambda document, width: phases_figure(document.phases, document.steps, width),
     "gaps": lambda document, width: idle_figure(document.gaps, document.devices, width),
     "sync": lambda document, width: waiting_figure(document.sync, width),

@@ -9,9 +9,8 @@ from pathlib import PurePath
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
-from rocm_perf.model.quantity import ratio
 from rocm_perf.render.page.cells import Cell, Explanations, exact
-from rocm_perf.render.sections.headline import contents, headline, ranked_findings, work_of_gpus, worth
+from rocm_perf.render.sections.headline import busy_share, contents, headline, ranked_findings, worth
 from rocm_perf.render.sections.recording import overhead_text
 from rocm_perf.render.sections.section import Section
 from rocm_perf.render.sections.verdicts import pairing
@@ -69,14 +68,11 @@ def head(document: Document, missing: Sequence[Section], explanations: Explanati
 
 def _working(document: Document, explanations: Explanations) -> Cell:
     """How much the GPUs work, as the verdict says it."""
-    if not document.devices or document.gaps.doubt:
+    if document.ledger.unavailable or document.ledger.idle_unknown:
         return Cell("")
-    work = work_of_gpus(document)
-    judged = document.judged_ns or document.devices[0].window_ns
-    formula = f"{work.formula} / judged_ns, which is the wall without pauses"
-    working = ratio(work.busy_ns, judged, formula, "busy_ns", "judged_ns")
+    working = busy_share(document)
     value = None if working.value is None else repr(working.value)
-    return Cell("", value=value, explanation=explanations.place(working, "", "gpus"))
+    return Cell("", value=value, explanation=explanations.place(working, "", "ledger"))
 
 
 def _facts(document: Document) -> Iterator[str]:

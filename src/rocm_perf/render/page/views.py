@@ -15,7 +15,8 @@ from rocm_perf.render.page.cells import Explanations, Table
 from rocm_perf.render.page.outline import OUTLINE, topic_of_formula
 from rocm_perf.render.sections.section import Section
 
-_AT_THE_TOP = ("phases",)  # whose figures stand there
+_AT_THE_TOP = ("ledger",)  # whose figures stand there
+_ENTIRE = ("ledger",)  # whose rows are a sum: they are neither sorted nor hidden
 _IN_ROWS = ("kernels",)  # whose rows have figures of their own: one of them all would repeat them
 
 
@@ -56,7 +57,9 @@ def _view(document: Document, name: str, section: Section, explanations: Explana
     return View(
         name=name,
         section=section,
-        tables=tuple(explanations.table(grid, name) for grid in section.grids),
+        tables=tuple(
+            replace(explanations.table(grid, name), entire=name in _ENTIRE) for grid in section.grids
+        ),
         figure=Markup(drawn) if isinstance(drawn, str) else None,
         no_figure=drawn.reason if isinstance(drawn, Missing) else "",
         row_figures=tuple(_durations(document, section)) if name == "kernels" else (),

@@ -15,15 +15,15 @@ from rocm_perf.model.results.times import DeviceTime
 from rocm_perf.model.run import SIMULATOR
 from rocm_perf.render.grid import fitted
 from rocm_perf.render.lines import height, labelled, line, marked, paragraph
-from rocm_perf.render.screen.drawn import BAR_FROM, phase_lines
-from rocm_perf.render.screen.finding import Detail, finding_lines, finding_named
+from rocm_perf.render.screen.drawn import BAR_FROM, share_lines
+from rocm_perf.render.screen.finding import Detail, finding_details, finding_summary
 from rocm_perf.render.screen.hotspots import LEGEND_LINES, hotspot_blocks
 from rocm_perf.render.screen.view import View
 from rocm_perf.render.sections.headline import contents, has_phases, limit_line, ranked_findings
-from rocm_perf.render.sections.idle import idle_line
 from rocm_perf.render.sections.index import beyond_first_screen
 from rocm_perf.render.sections.instructions import instructions_section, pc_samples_section
 from rocm_perf.render.sections.layers import layer_line
+from rocm_perf.render.sections.ledger import idle_words
 from rocm_perf.render.sections.memory import memory_section
 from rocm_perf.render.sections.phases import phase_line
 from rocm_perf.render.sections.program import energy_section
@@ -32,7 +32,7 @@ from rocm_perf.render.sections.serving import serving_line
 from rocm_perf.render.sections.verdicts import (
     NO_FINDINGS,
     excerpt_grid,
-    notable_excerpts,
+    first_excerpts,
     pairing,
 )
 from rocm_perf.render.sections.windows import windows_line
@@ -43,26 +43,24 @@ _KERNELS, _FEWEST_KERNELS = 10, 3
 
 
 class _Plan(NamedTuple):
-    """How many findings are told, how much of each, and how many more are named."""
+    """How many findings are summarised, and how much of the first is told."""
 
-    told: int
-    detail: Detail
-    named: int = 0
+    summaries: int
+    detail: Detail | None
 
 
-# The first that leaves room for kernels. What a second finding says matters more than more of them.
+# The first that leaves room for kernels. What the second and third say matters more than all reasons of the first.
 _PLANS = (
     _Plan(3, Detail(reasons=2)),
     _Plan(3, Detail(reasons=1)),
-    _Plan(2, Detail(reasons=2), named=1),
-    _Plan(2, Detail(reasons=1), named=1),
-    _Plan(1, Detail(reasons=1), named=2),
-    _Plan(1, Detail(reasons=1), named=1),
-    _Plan(1, Detail(reasons=1)),
-    _Plan(1, Detail(reasons=1, lines=3)),  # for a recording with names or texts of any length
+    _Plan(3, Detail(reasons=1, lines=3)),
+    _Plan(3, Detail(reasons=1, lines=1)),
+    _Plan(3, None),
+    _Plan(1, Detail(reasons=1, lines=3)),  # of one of several runs, and names or texts of any length
 )
 _AROUND_KERNELS = 4  # a blank line, the heading, the columns, the line about the rest
 _HOLES = 3
+_START_UP = 2  # lines
 
 
 def answer(document: Document, view: View) -> list[RenderableType]:
@@ -95,9 +93,12 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
     yield from _recorded(document, view)
     if samples := windows_line(document):
         yield from labelled("Windows", samples, view.width, 2)
-    yield from _phases(document, view)
+    if has_phases(document):
+        yield from paragraph(phase_line(document.phases), view.width, 3)
     for sentence in limit_line(document):
-        yield from paragraph(sentence, view.width, 3)
+        yield from paragraph(sentence, view.width, 4)
+    drawn = _shares(document, view)
+    yield from drawn
     most = 2 if view.brief else 4
     several = document.devices if len(document.devices) > 1 else ()
     for device in several[:most]:
@@ -108,8 +109,8 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
         yield from labelled("Steps", steps, view.width, 3)
     if layers := layer_line(document):
         yield from labelled("Layers", layers, view.width, 2)
-    if document.gaps.gaps and document.gaps.idle_ns and not document.gaps.doubt:
-        yield from labelled("Idle", idle_line(document.gaps), view.width)
+    if not drawn and not view.brief and (idle := idle_words(document.ledger)):
+        yield from labelled("Idle", idle, view.width, 2)
     timed = run.collection is not None and not run.collection.profiled
     if not document.devices and not document.hotspots.rows and not timed:
         yield from paragraph(contents(document), view.width, 3)
@@ -118,13 +119,11 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
                 yield from paragraph(text, view.width, 3)
 
 
-def _phases(document: Document, view: View) -> Iterator[Text]:
-    if not has_phases(document):
-        return
-    if view.characters and view.width >= BAR_FROM and not view.brief:
-        yield from phase_lines(document.phases, view.characters, view.width)
-    else:
-        yield from paragraph(phase_line(document.phases), view.width, 3)
+def _shares(document: Document, view: View) -> list[Text]:
+    """Return the bar of the judged time, where there is room."""
+    if not view.characters or view.width < BAR_FROM or view.brief:
+        return []
+    return share_lines(document.ledger, view.characters, view.width)
 
 
 def _cost_is_unknown(document: Document) -> bool:
@@ -162,20 +161,23 @@ def _findings(document: Document, view: View, plan: _Plan) -> Iterator[Text]:
     yield Text()
     if not findings:
         yield from labelled("What holds it back", NO_FINDINGS, view.width, 2)
-    shown = plan.told + plan.named
-    for number, finding in enumerate(findings[:shown], start=1):
-        if number <= plan.told:
-            yield from finding_lines(number, finding, document, plan.detail, view.width)
-        else:
-            yield from finding_named(number, finding, document, view.width)
-    if len(findings) > shown and not view.brief:
-        yield line((f"   and {format_count(len(findings) - shown, 'more finding')} (--show findings)", "dim"))
+    told = findings[: plan.summaries]
+    alone = len(told) == 1 and plan.detail is not None
+    for number, finding in enumerate(told, start=1):
+        yield from finding_summary(number, finding, document, view.width, is_alone=alone)
+    if told and plan.detail:
+        mark = "" if alone else "1"
+        yield from finding_details(mark, told[0], plan.detail, view.width, is_alone=alone)
+    if len(findings) > plan.summaries and not view.brief:
+        more = format_count(len(findings) - plan.summaries, "more finding")
+        yield line((f"   and {more} (--show findings)", "dim"))
     for finding in later[: 0 if view.brief else 1]:
-        yield from labelled("Start-up", f"{finding.title}; {finding.evidence[0]}", view.width)
+        said = "; ".join((finding.title, *finding.evidence[:1]))
+        yield from labelled("Start-up", said, view.width, _START_UP)
 
 
 def _tail(document: Document, view: View) -> Iterator[RenderableType]:
-    for excerpt in notable_excerpts(document)[: 1 if view.brief else 2]:
+    for excerpt in [each for each in first_excerpts(document) if each.rows][: 1 if view.brief else 2]:
         yield from _excerpt(excerpt, document, view)
     yield from _trust(document, view)
     if not view.brief and (more := beyond_first_screen(document)):

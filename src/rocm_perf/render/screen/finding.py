@@ -1,4 +1,4 @@
-"""A finding on the first screen: what it is, how it is known, what it is worth, what to do, where to look closer."""
+"""Findings on the first screen: each in few words, then the first with how it is known, what to do, where to look."""
 
 from __future__ import annotations
 
@@ -12,49 +12,69 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.render.grid import squeezed
 from rocm_perf.render.lines import MARKS, labelled, line, paragraph, uncut
-from rocm_perf.render.sections.headline import worth
+from rocm_perf.render.sections.headline import FEW, few_words, whole_sentences, worth
 
 _INDENT = "   "
 _LABEL = 5  # the longest of why, worth, do, see
-_NAMED = 2  # lines of the title of a finding that is only named
+_TITLE = 2  # lines
 _WORD = 0.6  # of the width: longer names of kernels leave no room for what is said of them
+_NAME = 0.4  # of the width, in a title
+_ONE_LINE = 140  # columns of a terminal: here all of a summary stands on one line, if it fits
+_LONGEST = 240  # characters of what to do, and of a command; `--show findings` has all of them
+_BETWEEN = "   "
 
 
 @dataclass(frozen=True)
 class Detail:
-    """How much of each finding is shown; None: all of it, wrapped."""
+    """How much of the first finding is shown: reasons, and lines of each text; None: all of it, wrapped."""
 
     reasons: int
     lines: int | None = None
 
 
-def finding_lines(
-    number: int, finding: Finding, document: Document, detail: Detail, width: int
+def finding_summary(
+    number: int, finding: Finding, document: Document, width: int, *, is_alone: bool = False
 ) -> Iterator[Text]:
-    """The lines of one finding, its title behind its number."""
-    yield from _title(number, finding, width, detail.lines)
-    for label, text in _facts(finding, document, detail.reasons, width):
-        yield from _fact(label, text, width, detail.lines)
-    if finding.next_command:
+    """Yield what a finding is, what it is worth and what to do, in as few lines as hold them. What to do is left to the
+    details of a finding that is alone."""
+    title = squeezed_words(finding.title, int(_NAME * width))
+    value = worth(finding, document)
+    room = min(FEW, width - 2 * len(_INDENT) - _LABEL)
+    remedy = "" if is_alone else few_words(finding.remedy, room)
+    head = (f"{number}  ", MARKS[finding.severity][1])
+    said = " | ".join(filter(None, (value, remedy)))
+    if width >= _ONE_LINE and len(_INDENT) + len(title) + len(_BETWEEN) + len(said) <= width:
+        yield line(head, (title, "bold"), _BETWEEN * bool(said), said)
+        return
+    first, *rest = paragraph(title, width, _TITLE, indent=_INDENT, style="bold")
+    yield line(head, (first.plain.lstrip(), "bold"))
+    yield from rest
+    pairs = [pair for pair in (("worth", value), ("do", remedy)) if pair[1]]
+    together = (
+        [("worth" if value else "do", said)]
+        if pairs and len(_INDENT) + _LABEL + 2 + len(said) <= width
+        else pairs
+    )
+    for label, text in together:
+        yield from _fact(label, text, width, 1)
+
+
+def finding_details(
+    number: str, finding: Finding, detail: Detail, width: int, *, is_alone: bool = False
+) -> Iterator[Text]:
+    """Yield how a finding is known, what to do and the command that shows more, behind its number."""
+    head = number.ljust(len(_INDENT))
+    for label, text in _details(finding, detail.reasons, width, is_alone=is_alone):
+        for row in labelled(label, text, width - len(_INDENT), detail.lines, room=_LABEL):
+            yield Text(head, no_wrap=True, overflow="ellipsis").append_text(row)
+            head = _INDENT
+    if 0 < len(finding.next_command) <= _LONGEST:
         yield from _command(finding.next_command, width)
 
 
-def finding_named(number: int, finding: Finding, document: Document, width: int) -> Iterator[Text]:
-    """What a finding is, and what it is worth."""
-    yield from _title(number, finding, width, _NAMED)
-    if value := worth(finding, document):
-        yield from _fact("worth", value, width, 1)
-
-
-def _title(number: int, finding: Finding, width: int, lines: int | None) -> Iterator[Text]:
-    title = _squeezed_words(finding.title, width)
-    first, *rest = paragraph(title, width, lines, indent=_INDENT, style="bold")
-    yield line((f"{number}  ", MARKS[finding.severity][1]), (first.plain.lstrip(), "bold"))
-    yield from rest
-
-
-def _squeezed_words(text: str, width: int) -> str:
-    return " ".join(squeezed(word, int(_WORD * width)) for word in text.split())
+def squeezed_words(text: str, room: int) -> str:
+    """Return the text, each word in it at most this long."""
+    return " ".join(squeezed(word, room) for word in text.split())
 
 
 def _fact(label: str, text: str, width: int, lines: int | None) -> Iterator[Text]:
@@ -79,10 +99,9 @@ def _command(command: str, width: int) -> Iterator[Text]:
         yield uncut(row + end)
 
 
-def _facts(finding: Finding, document: Document, reasons: int, width: int) -> Iterator[tuple[str, str]]:
+def _details(finding: Finding, reasons: int, width: int, *, is_alone: bool) -> Iterator[tuple[str, str]]:
     if finding.evidence and reasons:
-        yield "why", _squeezed_words("; ".join(finding.evidence[:reasons]), width)
-    if value := worth(finding, document):
-        yield "worth", value
-    if finding.remedy:
-        yield "do", finding.remedy
+        why = whole_sentences("; ".join(finding.evidence[:reasons]), 2 * _LONGEST)
+        yield "why", squeezed_words(why, int(_WORD * width))
+    if finding.remedy and (is_alone or few_words(finding.remedy) != finding.remedy.rstrip(".")):
+        yield "do", whole_sentences(finding.remedy, _LONGEST)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -13,6 +13,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.results.times import Hotspot
 from rocm_perf.render.drawings.roofline import RooflineDrawing, roofline_drawing
 from rocm_perf.render.grid import GridColumn, fitted, natural_width, whole
+from rocm_perf.render.kernel_names import told_apart
 from rocm_perf.render.lines import line, paragraph
 from rocm_perf.render.screen.view import View
 from rocm_perf.render.sections.kernels import LEGENDS, kernel_counts, path_scores
@@ -66,11 +67,12 @@ def _beside(left: RenderableType, drawing: RooflineDrawing) -> Table:
     return both
 
 
-def kernel_legend(view: View, lines: int) -> list[Text]:
+def kernel_legend(columns: Sequence[GridColumn], view: View, lines: int) -> list[Text]:
     """What the columns of the table show, on so many lines; on one, those that a heading alone says least about."""
-    headings = LEGENDS if lines >= LEGEND_LINES else _LEAST_PLAIN
+    shown = [column.heading for column in columns if column.heading in LEGENDS]
+    headings = shown if lines >= LEGEND_LINES else [heading for heading in _LEAST_PLAIN if heading in shown]
     said = "; ".join(f"{heading}: {LEGENDS[heading]}" for heading in headings)
-    return paragraph(said, view.width, lines, style="dim") if lines else []
+    return paragraph(said, view.width, lines, style="dim") if lines and said else []
 
 
 def _listed(
@@ -78,8 +80,10 @@ def _listed(
 ) -> Iterator[RenderableType]:
     yield line(("Kernels", "bold"), f"  {kernel_counts(document)}")
     columns = _columns(document, view, rows, letters)
+    if not legend:
+        columns = tuple(column for column in columns if column.heading not in _LEAST_PLAIN[:1])
     yield whole(columns) if view.full_names else fitted(columns, view.width)
-    yield from kernel_legend(view, legend)
+    yield from kernel_legend(columns, view, legend)
     if rest := document.hotspots.rows[rows:]:
         total = format_ns(sum(spot.total_ns for spot in rest))
         more = format_count(len(rest), "more kernel")
@@ -88,6 +92,7 @@ def _listed(
 
 def _columns(document: Document, view: View, rows: int, letters: Mapping[str, str]) -> tuple[GridColumn, ...]:
     score, limits = path_scores(document), limits_by_kernel(document)
+    names = told_apart(document.hotspots.rows[:rows])
     columns: Columns[Hotspot] = (
         number("share", lambda row: share(row.share)),
         number("total", lambda row: time(row.total_ns)),
@@ -96,7 +101,7 @@ def _columns(document: Document, view: View, rows: int, letters: Mapping[str, st
         number("path", lambda row: share(score.get(row.kernel))),
         text("limited by", lambda row: limits.get(row.kernel, "")),
         text("", lambda row: letters.get(row.kernel, "")),
-        code("kernel", lambda row: row.kernel if view.full_names else row.short_name),
+        code("kernel", lambda row: row.kernel if view.full_names else names[row.kernel]),
     )
     (table,) = grids("", document.hotspots.rows[:rows], columns)
     return table.columns

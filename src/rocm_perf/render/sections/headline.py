@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind, is_next_to_nothing
+from rocm_perf.model.quantity import Quantity, ratio
+from rocm_perf.model.results.ledger import CAUSES, EntryKind, Ledger
 from rocm_perf.render.sections.phases import phase_line
 from rocm_perf.render.sections.windows import windows_line
+from rocm_perf.render.time_shares import kind_ns, steps_of_gpus
 from rocm_perf.units import format_count, format_ns, format_share
 
 _MUCH = 100  # times as fast: beyond that the number says no more than "nearly all of it"
@@ -28,6 +32,17 @@ _NOUNS = {
     "ceilings": ("measured peak", "measured peaks"),
     "counter_info": ("counter description", "counter descriptions"),
 }
+FEW = 72  # characters of what to do, in few words
+_REASON = re.compile(
+    r"(?:The|A|An|It|Not|Nothing|In|Where)\b[^:.]*: (?=\S)"
+)  # what comes before the thing to do
+_REMARK = re.compile(
+    r"(?:Nothing|Not|These|They|It|A|The) "
+)  # what a sentence begins with that says nothing to do
+_LEAST_CLAUSE = 12  # characters of a clause that says something
+_LIST = 1  # words
+_SENTENCE = re.compile(r"(?<=[a-z0-9)\"'%]\.) (?=[A-Z\"(])")
+_CLAUSE = re.compile(r"(?:[,;:]| \() ?(?=\S)|(?= or | so that | where | which )")
 LIMITS: dict[Kind, str] = {
     "host-bound": "the host is the limit",
     "sync": "the host's waiting is the limit",
@@ -49,20 +64,49 @@ _LIMITS_OF: dict[str, str] = {
     "late-rank": "one rank holds the others up",
     "slow-link": "a slow link is the limit",
 }
-# What stands beside kernels as the limit, by the kind of the finding that says what it is worth.
-_BESIDE: dict[Kind, str] = {
-    "host-bound": "the gaps between them",
-    "sync": "the host's waiting",
-    "copies": "copies",
-    "communication": "communication",
-    "cannot-tell": "idle time that the recording does not explain",
-    "unrecorded-work": "work that was not recorded",
+_COPYING = (
+    "copying-to-gpu",
+    "copying-to-host",
+    "copying-within-gpu",
+    "copying-between-gpus",
+    "copying",
+    "filling",
+)
+_HOST = (
+    "launching",
+    "loading-data",
+    "host-work",
+    "other-calls",
+    "compiling",
+    "loading-code",
+    "allocating",
+    "mpi",
+)
+# The causes of the ledger that a finding of each kind is about.
+CAUSES_OF: dict[Kind, tuple[str, ...]] = {
+    "host-bound": (*_HOST, "queue-gaps"),
+    "sync": ("waiting-for-gpu", "waiting-for-copy", "launching"),  # late, because the host had waited
+    "copies": (*_COPYING, "waiting-for-copy"),
+    "communication": ("communicating", "waiting-for-communication", "mpi"),
+    "memory": ("allocating",),
+    "unrecorded-work": ("unrecorded-work", "not-recorded"),
+    "cannot-tell": ("not-recorded", "end-of-work", "host-work", "queue-gaps", "stream-dependency"),
 }
-_WORTH_NAMING = 0.2  # of the judged time: a stake this large is a limit beside the kernels
+_WORTH_NAMING = 0.2  # of the judged time: a cause this large is named beside what comes first
 _MOST_TO_GAIN = "its kernels have the most to gain"  # of a GPU that is idle more than it works
 _HALF = 0.5  # of the time
-_ALONE = 0.05  # of the judged time of all GPUs: collectives with nothing beside them that are worth a word
 _NEARLY_ALL = 0.95  # of the time busy: nothing but kernels is left to explain
+_ALIKE = 0.02  # of the median step: a mean that differs by less is the same to a reader
+_NAMED = 2  # causes of the first finding that are told with their shares
+_SECOND = 0.05  # of the judged time: a second one of less is not told
+_LEAST = 0.005  # of the judged time: less is not worth a word
+_VERBS: dict[EntryKind, tuple[str, str]] = {  # of one GPU, of several
+    "kernel": ("computes", "compute"),
+    "communication": ("communicates alone", "communicate alone"),
+    "copy": ("copies", "copy"),
+    "fill": ("fills memory", "fill memory"),
+    "idle": ("is idle", "are idle"),
+}
 
 
 def headline(document: Document) -> Iterator[str]:
@@ -80,58 +124,68 @@ def has_phases(document: Document) -> bool:
 
 
 def limit_line(document: Document) -> Iterator[str]:
-    """How much the GPU works in the phase that is judged, and what keeps it from working more."""
-    if document.gaps.doubt:
-        yield f"{_in_all(document)}; {document.gaps.doubt}."
-    elif document.devices:
+    """Yield how much the GPUs work in the time that is judged, by the ledger, and what keeps them from more."""
+    ledger = document.ledger
+    if ledger.unavailable or not ledger.judged_ns:
+        return
+    if ledger.idle_unknown:
+        yield f"{_in_all(ledger)}; {ledger.idle_unknown}."
+    else:
         yield f"{_working(document)}{_limit(document)}."
 
 
-def _in_all(document: Document) -> str:
-    kernels_ns = document.hotspots.total_ns
-    if kernels_ns or not document.devices:
-        return f"Kernels take {format_ns(kernels_ns)} in all"
-    return f"Copies take {format_ns(document.devices[0].busy_ns)} in all"
+def busy_share(document: Document) -> Quantity:
+    """Return the share of the judged time in which the GPUs work, on average."""
+    ledger = document.ledger
+    formula = "time of kernels, communication, copies and fills / judged time, of all GPUs"
+    return ratio(_busy_ns(ledger), ledger.judged_ns, formula, "busy_ns", "judged_ns")
+
+
+def _busy_ns(ledger: Ledger) -> int:
+    return ledger.judged_ns - ledger.idle_ns
+
+
+def _in_all(ledger: Ledger) -> str:
+    kernels_ns = kind_ns(ledger.entries, "kernel") + kind_ns(ledger.entries, "communication")
+    noun = "Kernels" if kernels_ns else "Copies"
+    return f"{noun} take {format_ns(kernels_ns or ledger.judged_ns)} in all"
 
 
 def _working(document: Document) -> str:
-    work, window = work_of_gpus(document), _judged_ns(document)
-    share = f" ({format_share(_busy_share(document))})" if window else ""
-    steps = document.judged_steps
-    each = steps or 1
-    times = f"{work.gpus} {format_ns(work.busy_ns / each)} of {format_ns(window / each)}{share}"
-    if work.alone_ns:
-        times += f", {format_ns(work.alone_ns / each)} of it in collectives alone"
-    if steps:
-        return f"In a step{_beyond_the_phase(document)} {times}"
-    said = f"{_apart_from_pauses(document)}{times}"
-    return f"{said[0].upper()}{said[1:]}"
+    """Return what the GPUs do with the judged time: of a step of each where there are steps."""
+    ledger, steps, gpus = document.ledger, document.judged_steps, max(len(document.ledger.gpus), 1)
+    each, several = gpus * max(steps, 1), gpus > 1
+    length = format_ns(ledger.judged_ns / each)
+    who = f"the {gpus} GPUs on average" if several else "the GPU"
+    parts = [
+        f"{verb[several]} {'for ' if kind == 'idle' else ''}{format_ns(total_ns / each)} "
+        f"({format_share(total_ns / ledger.judged_ns)})"
+        for kind, verb in _VERBS.items()
+        if (total_ns := kind_ns(ledger.entries, kind)) >= _LEAST * ledger.judged_ns
+    ]
+    whole = (
+        f"{_step(document)} of {length}{_beyond_the_phase(document)}"
+        if steps
+        else f"{length}{_apart_from_pauses(document)}"
+    )
+    return f"Of {whole} {who} {_listed(parts)}"
 
 
-class WorkOfGpus(NamedTuple):
-    """How long the GPUs work, of that in collectives with nothing beside them, and which GPUs are meant."""
-
-    busy_ns: float
-    alone_ns: float
-    gpus: str
-    formula: str
+def _step(document: Document) -> str:
+    """Return what a step is called whose length is a mean: the phases tell the median."""
+    usual = document.phases.step_ns.value
+    mean = document.ledger.judged_ns / max(steps_of_gpus(document), 1)
+    return "a step" if usual and abs(mean - usual) <= _ALIKE * usual else "an average step"
 
 
-def work_of_gpus(document: Document) -> WorkOfGpus:
-    """The work of the busiest GPU; of all where they communicate alone for long: the busiest may be one that waits."""
-    devices, alone = document.devices, document.communication.exposed_ns
-    if alone < _ALONE * _judged_ns(document) * len(devices):
-        gpus = "the GPU works" if len(devices) == 1 else f"the busiest of {len(devices)} GPUs works"
-        return WorkOfGpus(devices[0].busy_ns, 0, gpus, "busy_ns of the busiest GPU")
-    gpus = "the GPU works" if len(devices) == 1 else f"the {len(devices)} GPUs work on average"
-    busy = sum(device.busy_ns for device in devices)
-    return WorkOfGpus(busy / len(devices), alone / len(devices), gpus, "mean busy_ns of the GPUs")
+def _listed(parts: Sequence[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
 
 
 def _beyond_the_phase(document: Document) -> str:
     """Where work of the steps ends after their phase: that the time of a step here is longer than the phase says."""
-    phase = document.phases.judged
-    is_longer = phase is not None and _judged_ns(document) > _LATE_END * phase.duration_ns
+    phase, gpus = document.phases.judged, max(len(document.ledger.gpus), 1)
+    is_longer = phase is not None and document.ledger.judged_ns / gpus > _LATE_END * phase.duration_ns
     return ", up to the end of its last work," if is_longer else ""
 
 
@@ -141,50 +195,77 @@ def _apart_from_pauses(document: Document) -> str:
         return ""
     taken = format_ns(document.phases.paused_ns)
     said = f"a pause of {taken}" if len(pauses) == 1 else f"{len(pauses)} pauses of {taken} in all"
-    return f"apart from {said}, "
+    return f", apart from {said},"
 
 
 def _limit(document: Document) -> str:
+    """Return what the first finding is about, in the numbers of the ledger, and what is as large beside it."""
     first = document.findings[0] if document.findings else None
     if first is None or first.kind is None:
         return ""
-    limit = _LIMITS_OF.get(first.id) or _limit_of(first.kind, _busy_share(document))
-    beside = _beside_kernels(first, document) if limit == LIMITS["kernel"] else ""
-    return f": {beside or limit}"
+    ledger = document.ledger
+    busy = _busy_ns(ledger) / ledger.judged_ns
+    words = _LIMITS_OF.get(first.id) or _limit_of(first.kind, busy)
+    if words in (LIMITS["kernel"], _MOST_TO_GAIN):
+        return f": {words}{_kernel(first, ledger)}{_beside(ledger, ())}"
+    causes = CAUSES_OF.get(first.kind, ())
+    return f": {words}{_named(causes, ledger)}{_beside(ledger, causes)}"
 
 
-def _beside_kernels(first: Finding, document: Document) -> str:
-    """What is known to be worth more than the kernels that come first; empty if nothing is."""
-    known = [
-        finding
-        for finding in document.findings
-        if finding.kind in _BESIDE and finding.time_at_stake_ns is not None
+def _named(causes: Sequence[str], ledger: Ledger) -> str:
+    """Return the causes that the first finding is about with their shares, unless the GPUs' own work says so."""
+    told = [each for each in _shares(ledger, causes) if each.cause != "communicating"]
+    largest = sorted(told, key=lambda each: -each.total_ns)[:_NAMED]
+    kept = [each for each in largest if each is largest[0] or each.share >= _SECOND]
+    said = [f"{cause_of(each)} {format_share(each.share)}" for each in kept]
+    return f" ({', '.join(said)})" if said else ""
+
+
+def _kernel(first: Finding, ledger: Ledger) -> str:
+    """Return the kernel that the finding names, with its share of the judged time."""
+    kernels = (entry for entry in ledger.entries if entry.kind == "kernel" and entry.share >= _SECOND)
+    named = next((entry for entry in kernels if entry.place and entry.place in first.title), None)
+    return f" ({named.place} {format_share(named.share)})" if named else ""
+
+
+def _beside(ledger: Ledger, causes: Sequence[str]) -> str:
+    """Return the largest other cause of time that no kernel takes, where it is large, and larger than these."""
+    others = {entry.cause for entry in ledger.entries if entry.kind != "kernel"} - {"communicating", *causes}
+    most = max(_shares(ledger, others), key=lambda each: each.total_ns, default=None)
+    if most is None or most.share < _WORTH_NAMING or most.total_ns < ledger.total_ns(*causes):
+        return ""
+    return f"; beside that: {cause_of(most)} {format_share(most.share)}"
+
+
+class CauseShare(NamedTuple):
+    """The time of one cause on all GPUs together."""
+
+    cause: str
+    total_ns: int
+    share: float  # of the judged time
+
+
+def cause_of(named: CauseShare) -> str:
+    """Return a cause in words."""
+    return CAUSES.get(named.cause, named.cause)
+
+
+def _shares(ledger: Ledger, causes: Iterable[str]) -> list[CauseShare]:
+    """Return these causes with their times, without those that are not worth a word."""
+    times = {cause: ledger.total_ns(cause) for cause in causes}
+    return [
+        CauseShare(cause, total_ns, total_ns / ledger.judged_ns)
+        for cause, total_ns in times.items()
+        if total_ns >= _LEAST * ledger.judged_ns
     ]
-    most = max(known, key=lambda finding: finding.time_at_stake_ns or 0, default=None)
-    stake, wall = (most.time_at_stake_ns or 0 if most else 0), _judged_ns(document)
-    if most is None or most.kind is None or not _WORTH_NAMING * wall <= stake < wall:
-        return ""
-    if stake <= (first.time_at_stake_ns or 0):
-        return ""
-    ratio = wall / (wall - stake)
-    return f"its kernels are one limit, {_BESIDE[most.kind]} another, worth {ratio:.2f} times as fast"
 
 
 def _limit_of(kind: Kind, busy: float) -> str:
     if kind == "unrecorded-work" and busy >= _NEARLY_ALL:
         kind = "kernel"  # what was not recorded ran before the part that is judged
-    if LIMITS[kind] == LIMITS["kernel"] and busy < _HALF:
+    if LIMITS.get(kind) == LIMITS["kernel"] and busy < _HALF:
         return _MOST_TO_GAIN
-    return LIMITS[kind]
-
-
-def _busy_share(document: Document) -> float:
-    window = _judged_ns(document)
-    return work_of_gpus(document).busy_ns / window if window else 0.0
-
-
-def _judged_ns(document: Document) -> int:
-    return document.judged_ns or document.devices[0].window_ns
+    return LIMITS.get(kind, LIMITS["cannot-tell"])
 
 
 def contents(document: Document) -> str:
@@ -220,6 +301,41 @@ def worth(finding: Finding, document: Document) -> str:
     ratio = wall / (wall - stake)
     times = f"{ratio:.1f} times as fast" if ratio >= 1.95 else f"{ratio:.2f} times as fast"
     return f"{part} ({times if ratio < _MUCH else 'nearly all of it'}){known}"
+
+
+def few_words(text: str, most: int = FEW) -> str:
+    """Return the first sentence of a text, cut to whole clauses, or to whole words where even one is too long."""
+    sentences = [each.rstrip(".") for each in _SENTENCE.split(" ".join(text.split()))]
+    sentence = next((each for each in sentences if ":" in each or not _REMARK.match(each)), sentences[0])
+    if len(sentence) > most:
+        sentence = _capital(_REASON.sub("", sentence, count=1))
+    if len(sentence) <= most:
+        return sentence
+    ends = [end.start() for end in _CLAUSE.finditer(sentence) if _LEAST_CLAUSE <= end.start() <= most]
+    if ends:
+        kept = sentence[: ends[-1]]
+        before, colon, after = kept.rpartition(": ")
+        if colon and len(before) >= _LEAST_CLAUSE and len(after.split()) <= _LIST:
+            kept = before  # of a list behind a colon, its first word says little
+        return f"{kept})" if kept.count("(") > kept.count(")") else kept
+    return f"{sentence[: most - 1].rpartition(' ')[0] or sentence[: most - 1]}…"
+
+
+def _capital(text: str) -> str:
+    """Return the text with a capital at its start, unless an identifier stands there."""
+    first = text.partition(" ")[0].rstrip(",;")
+    return f"{text[:1].upper()}{text[1:]}" if first.isalpha() else text
+
+
+def whole_sentences(text: str, most: int) -> str:
+    """Return as many whole sentences of a text as fit, at least the first; `--show findings` has all of it."""
+    sentences = _SENTENCE.split(" ".join(text.split()))
+    kept = sentences[0]
+    for sentence in sentences[1:]:
+        if len(kept) + 1 + len(sentence) > most:
+            break
+        kept = f"{kept} {sentence}"
+    return kept if len(kept) <= most else few_words(kept, most)
 
 
 def _basis(finding: Finding) -> str:

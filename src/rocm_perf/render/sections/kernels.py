@@ -6,6 +6,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.results.kernels import FamilyTotal, Sliver, Steps
 from rocm_perf.model.results.times import DeviceTime, Hotspot
 from rocm_perf.model.run import LENGTHS
+from rocm_perf.render.kernel_names import told_apart
 from rocm_perf.render.sections.limits import limits_by_kernel
 from rocm_perf.render.sections.section import (
     Columns,
@@ -31,6 +32,8 @@ LEGENDS = {
     "path": "of the critical path",
     "limited by": "first cause or fullest unit",
 }
+_FEWEST = 2  # kernels that a path can tell apart
+_LEAST_PATH = 0.005  # of the critical path, of the kernel that has most of it
 _GPU_COLUMNS: Columns[DeviceTime] = (
     explained("busy", share, lambda row: row.busy),
     explained("window", time, lambda row: row.window_ns, "devices.window_ns"),
@@ -85,6 +88,7 @@ def kernels_section(document: Document, top: int) -> Section:
         return Section("Kernels", unavailable=spots.unavailable or "the recording holds no kernels")
     score = path_scores(document)
     limits = limits_by_kernel(document)
+    names = told_apart(spots.rows[:top])
     columns: Columns[Hotspot] = (
         explained("share", share, lambda row: row.share, "hotspots.share", legend=LEGENDS["share"]),
         explained("total", time, lambda row: row.total_ns, "hotspots.total_ns", legend=LEGENDS["total"]),
@@ -108,7 +112,7 @@ def kernels_section(document: Document, top: int) -> Section:
             legend=LEGENDS["path"],
         ),
         text("limited by", lambda row: limits.get(row.kernel, ""), legend=LEGENDS["limited by"]),
-        code("kernel", lambda row: row.short_name, lambda row: row.kernel),
+        code("kernel", lambda row: names[row.kernel], lambda row: row.kernel),
     )
     return Section(
         "Kernels", lines=(f"{kernel_counts(document)}.",), grids=grids("", spots.rows, columns, top)
@@ -116,8 +120,13 @@ def kernels_section(document: Document, top: int) -> Section:
 
 
 def path_scores(document: Document) -> dict[str, float]:
-    """Each kernel's share of the critical path."""
-    return {row.kernel: row.critical_path_score for row in document.path.by_kernel}
+    """Each kernel's share of the critical path; none where it says nothing: one kernel, kernels that the profiler ran
+    one by one, or a path that no kernel is a part of."""
+    scores = {row.kernel: row.critical_path_score for row in document.path.by_kernel}
+    listed = [scores.get(spot.kernel, 0.0) for spot in document.hotspots.rows]
+    if len(listed) < _FEWEST or document.gaps.doubt or document.ledger.idle_unknown:
+        return {}
+    return scores if max(listed, default=0.0) >= _LEAST_PATH else {}
 
 
 def families_section(document: Document, top: int) -> Section:

@@ -12,12 +12,14 @@ from rocm_perf.model.finding import Finding, Severity
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.render.drawings.characters import UNICODE
 from rocm_perf.render.grid import GridColumn, Value
+from rocm_perf.render.kernel_names import told_apart
 from rocm_perf.render.use_bars import CELLS, UseBar, bar_text
 from rocm_perf.units import format_bytes, format_ns, format_share
 
 Row = TypeVar("Row")
 Written = TypeVar("Written", bound=Value)
 _BLOCKS = "▁▂▃▄▅▆▇█"
+_TOLD_APART = 20  # kernels that a list may have side by side
 _LEAST = 0.001  # smaller numbers are shown as "<0.001"
 
 
@@ -166,7 +168,8 @@ def worth(finding: Finding) -> str:
 
 def short_names(document: Document) -> Callable[[str], str]:
     """A function from a kernel's name to the short one in the table of kernels."""
-    known = {spot.kernel: spot.short_name for spot in document.hotspots.rows}
+    rows = document.hotspots.rows
+    known = {spot.kernel: spot.short_name for spot in rows} | told_apart(rows[:_TOLD_APART])
     return lambda kernel: known.get(kernel, kernel)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -29,9 +29,16 @@ from rocm_perf.render.sections.section import (
     text,
     time,
 )
-from rocm_perf.units import format_count, format_number, format_ratio, format_share
+from rocm_perf.units import format_bytes, format_count, format_ns, format_number, format_ratio, format_share
 
 _AMOUNTS = ("B", "FLOP", "OP", "cycles", "instructions", "waves")  # of a kernel: sums over its dispatches
+_POWERS = {"": 1.0, "M": 1e6, "G": 1e9, "T": 1e12}  # as excerpts write numbers
+_UNITS: dict[str, Callable[[float], str]] = {
+    "_ns": format_ns,
+    "_bytes": format_bytes,
+}  # of columns, by their ends
+_BYTES, _STATISTICS = "B", ("min", "mean", "max", "value", "low", "high")  # that rows give a unit for
+_METRIC_COLUMNS = ("metric", "value", "unit")
 _MANY_COUNTERS = 100  # more of which no metric is made are not listed
 NO_FINDINGS = (
     "no change to launches, waits or copies would gain anything worth mentioning: look at the kernels"
@@ -184,7 +191,7 @@ def _measured(excerpt: Excerpt, document: Document) -> list[Excerpt]:
     metrics = Excerpt(
         table=excerpt.table,
         title=f"What the counters say of {rows[0].short_name}",
-        columns=("metric", "value", "unit"),
+        columns=_METRIC_COLUMNS,
         rows=tuple(
             (_measure(row), rate(row.value) + ("?" if row.doubt else ""), row.unit) for row in of_kernel
         ),
@@ -206,6 +213,18 @@ def notable_excerpts(document: Document) -> list[Excerpt]:
     return [shown for excerpt in _notable(document) for shown in _measured(excerpt, document)]
 
 
+def first_excerpts(document: Document) -> list[Excerpt]:
+    """Excerpts for a first screen: beside kernels no raw counters, and no metric that is doubtful."""
+    excerpts = notable_excerpts(document)
+    if not document.hotspots.rows:
+        return excerpts
+    kept = [each for each in excerpts if each.table != "counters" or each.columns == _METRIC_COLUMNS]
+    return [
+        replace(each, rows=tuple(row for row in each.rows if not any(cell.endswith("?") for cell in row)))
+        for each in kept
+    ]
+
+
 def _notable(document: Document) -> list[Excerpt]:
     """Beside kernels, those of counters and samples; without kernels, all."""
     filled = [excerpt for excerpt in document.excerpts if excerpt.rows]
@@ -215,18 +234,51 @@ def _notable(document: Document) -> list[Excerpt]:
 
 
 def excerpt_grid(excerpt: Excerpt, most: int) -> Grid:
-    """The first rows of a table."""
+    """The first rows of a table, times and sizes with their units."""
     rows = excerpt.rows[:most]
+    by_column = list(zip(excerpt.columns, map(list, zip(*rows, strict=True)), strict=True))
+    units = dict(by_column).get("unit", [""] * len(rows))
     columns = [
         GridColumn(
-            name.replace("_", " "),
+            _heading(name),
             cells,
             numeric=all(_looks_numeric(cell) for cell in cells),
             formula=f"as the recording has it: {name} of the table {excerpt.table}",
         )
-        for name, cells in zip(excerpt.columns, map(list, zip(*rows, strict=True)), strict=True)
+        for name, cells in ((name, _with_units(name, written, units)) for name, written in by_column)
     ]
-    return Grid(tuple(columns), excerpt.title, len(excerpt.rows) - len(rows) + excerpt.left_out)
+    filled = [column for column in columns if column.heading != "unit" or any(column.cells)]
+    return Grid(tuple(filled), excerpt.title, len(excerpt.rows) - len(rows) + excerpt.left_out)
+
+
+def _heading(name: str) -> str:
+    for ending in _UNITS:
+        name = name.removesuffix(ending)
+    return name.replace("_", " ")
+
+
+def _with_units(name: str, cells: list[str], units: Sequence[str]) -> list[str]:
+    """The cells of a column of times or sizes with their unit; so where a row gives the unit of its numbers."""
+    ending = next((ending for ending in _UNITS if name.endswith(ending)), "")
+    if ending:
+        return [_written(cell, _UNITS[ending]) for cell in cells]
+    if name == "unit":
+        return ["" if unit == _BYTES else unit for unit in cells]
+    if name in _STATISTICS:
+        return [
+            _written(cell, format_bytes) if unit == _BYTES else cell
+            for cell, unit in zip(cells, units, strict=True)
+        ]
+    return cells
+
+
+def _written(cell: str, write: Callable[[float], str]) -> str:
+    """A number of an excerpt ("57.17 G") in the unit that it has."""
+    number, _, power = cell.replace(",", "").partition(" ")
+    try:
+        return write(float(number) * _POWERS[power])
+    except (KeyError, ValueError):
+        return cell
 
 
 def _looks_numeric(cell: str) -> bool:

@@ -2,19 +2,55 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
 from rocm_perf import api
 from rocm_perf.analysis.overview import examine, overview
 from rocm_perf.cli.demo import workload_file
+from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
-from rocm_perf.render.sections.headline import limit_line, worth
-from rocm_perf.units import NS_PER_MS, NS_PER_US
+from rocm_perf.model.results.ledger import CAUSES
+from rocm_perf.render.sections.headline import (
+    CAUSES_OF,
+    LIMITS,
+    few_words,
+    limit_line,
+    whole_sentences,
+    worth,
+)
+from rocm_perf.units import NS_PER_MS, NS_PER_US, format_share
+from tests.recordings import answer, sampled
 from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import kernel, trace
+from tests.unit.render.documents import H200, ROOT, recorded
 
 MS, US = NS_PER_MS, NS_PER_US
+LEAST_SHARE = 0.005  # of the judged time: what takes less is not told
+SHARED = ROOT.parent / "shared" / "data"
+SUFFIXES = (".gz", ".csv", ".db", ".rpd", ".pftrace")
+OF_KERNELS = (
+    "torch_trace",
+    "rocprofv3_csv",
+    "rocpd",
+    "rpd",
+    "rocprofv3_json",
+    "rocprof_v1",
+    "rocprof_v2",
+    "pftrace",
+)
+
+
+def _shared() -> list[Path]:
+    """Recordings that are kept beside the repository, if they are here."""
+    if not SHARED.is_dir():
+        return []
+    return sorted(
+        path for name in OF_KERNELS for path in (SHARED / name).iterdir() if path.suffix in SUFFIXES
+    )
 
 
 def test_pauses_are_told_apart() -> None:
@@ -23,7 +59,10 @@ def test_pauses_are_told_apart() -> None:
     rows = [kernel(f"k{number}", at, at + MS - number) for number, at in enumerate(starts)]
     told = overview(trace(dispatches=rows), "run")
     (line,) = limit_line(told)
-    assert line.startswith("Apart from 2 pauses of 302 ms in all, the GPU works 60.0 ms of 117 ms (51.3 %)")
+    assert line.startswith(
+        "Of 117 ms, apart from 2 pauses of 302 ms in all, the GPU computes 60.0 ms (51.3 %) and is idle for 57.0 ms "
+        "(48.7 %): "
+    )
     idle = next(finding for finding in told.findings if finding.id == "host-not-recorded")
     assert worth(idle, told).startswith("57.0 ms of 117 ms")
 
@@ -42,11 +81,17 @@ def test_one_pause_or_none(gap: int) -> None:
     starts = [2 * MS * number + (gap if number >= 20 else 0) for number in range(40)]
     rows = [kernel(f"k{number}", at, at + MS - number * US) for number, at in enumerate(starts)]
     (line,) = limit_line(overview(trace(dispatches=rows), "run"))
-    assert line.startswith("Apart from a pause of 301 ms, the GPU works" if gap else "The GPU works")
+    assert line.startswith(
+        "Of 77.9 ms, apart from a pause of 301 ms, the GPU computes" if gap else "Of 79.0 ms the GPU computes"
+    )
 
 
 @pytest.mark.parametrize(
-    ("late", "step"), [(0, "In a step the GPU"), (MS, "In a step, up to the end of its last work, the GPU")]
+    ("late", "step"),
+    [
+        (0, "Of a step of 117 us the GPU"),
+        (MS, "Of a step of 117 us, up to the end of its last work, the GPU"),
+    ],
 )
 def test_a_step_that_lasts_longer_than_its_phase_says_so(late: int, step: str) -> None:
     examined = examine(api.simulate(workload_file("sync_in_loop")), "run")
@@ -69,44 +114,114 @@ def test_collectives_that_run_alone_are_told_apart() -> None:
     ]
     told = overview(trace(dispatches=rows), "run")
     (line,) = limit_line(told)
-    assert line.startswith("The 2 GPUs work on average 18.0 ms of 19.9 ms (90.5 %), 8.00 ms of it in collec")
+    assert line.startswith(
+        "Of 19.9 ms the 2 GPUs on average compute 10.00 ms (50.3 %), communicate alone 8.00 ms (40.2 %) and are idle "
+        "for 1.90 ms (9.5 %)"
+    )
 
 
 def limit(finding_id: str, kind: Kind, busy_ns: int) -> str:
     """What is said to be the limit above such a first finding, of a GPU that works so long in each millisecond."""
     rows = [kernel("k", MS * number, MS * number + busy_ns - number) for number in range(40)]
-    finding = Finding(id=finding_id, severity="info", title="...", kind=kind)
+    finding = Finding(id=finding_id, severity="info", title="k is slow", kind=kind)
     (line,) = limit_line(document(trace(dispatches=rows), findings=(finding,)))
-    return line.rpartition(": ")[2]
+    return line.rpartition("%): ")[2] if line.count("%): ") == 1 else line.partition("%): ")[2]
 
 
 def test_kernels_are_not_the_limit_of_a_gpu_that_is_mostly_idle() -> None:
-    assert limit("kernel-k", "kernel-memory", 900 * US) == "its kernels are the limit."
-    assert limit("kernel-k", "kernel-memory", 300 * US) == "its kernels have the most to gain."
-
-
-def test_kernels_are_not_the_limit_above_gaps_that_are_known_to_be_worth_more() -> None:
-    """Kernels of 0.6 ms in each millisecond, about which nothing is known, and gaps worth 1.73 times as fast."""
-    rows = [kernel("k", MS * number, MS * number + 600 * US - number) for number in range(40)]
-    unknown = Finding(id="kernel-k", severity="info", title="...", kind="kernel")
-    gaps = Finding(
-        id="gap-queue-gap", severity="warning", title="...", kind="host-bound", time_at_stake_ns=16_700_000
+    assert limit("kernel-k", "kernel-memory", 900 * US) == "its kernels are the limit (k 90.2 %)."
+    assert limit("kernel-k", "kernel-memory", 300 * US) == (
+        "its kernels have the most to gain (k 30.5 %); beside that: nothing recorded says why 69.5 %."
     )
 
-    def said(*findings: Finding) -> str:
-        (line,) = limit_line(document(trace(dispatches=rows), findings=findings))
-        return line.rpartition(": ")[2]
 
-    assert said(unknown, gaps) == (
-        "its kernels are one limit, the gaps between them another, worth 1.73 times as fast."
+def test_a_cause_as_large_as_the_kernels_is_named_beside_them() -> None:
+    """Kernels of 0.6 ms in each millisecond, and nothing that says why the GPU is idle between them."""
+    assert limit("kernel-k", "kernel", 600 * US) == (
+        "its kernels are the limit (k 60.6 %); beside that: nothing recorded says why 39.4 %."
     )
-    assert said(unknown, replace(gaps, time_at_stake_ns=MS)) == "its kernels are the limit."
-    assert said(replace(unknown, time_at_stake_ns=20 * MS), gaps) == "its kernels are the limit."
+    assert limit("kernel-k", "kernel", 850 * US) == "its kernels are the limit (k 85.3 %)."
 
 
 def test_a_late_rank_is_not_said_to_be_communication() -> None:
-    assert limit("late-rank", "communication", 300 * US) == "one rank holds the others up."
-    assert limit("exposed-communication", "communication", 300 * US) == "communication is the limit."
+    assert limit("late-rank", "communication", 900 * US) == "one rank holds the others up."
+    assert limit("exposed-communication", "communication", 900 * US) == "communication is the limit."
+
+
+ABOUT: dict[str, tuple[str, ...]] = {  # what may stand behind the words of each limit
+    words: tuple(CAUSES[cause] for cause in CAUSES_OF.get(kind, ())) for kind, words in LIMITS.items()
+}
+
+
+@pytest.mark.parametrize("name", sampled(H200))
+@pytest.mark.whole
+def test_the_sentence_says_what_the_ledger_and_the_first_finding_say(name: str) -> None:
+    check_sentence(recorded(name))
+
+
+@pytest.mark.parametrize("path", _shared(), ids=lambda path: path.name)
+@pytest.mark.thorough
+def test_the_sentence_of_every_shared_recording(path: Path) -> None:
+    check_sentence(answer(path))
+
+
+def check_sentence(told: Document) -> None:
+    """The shares are those of the ledger, sum to all of it, and the limit is what the first finding is about."""
+    lines = list(limit_line(told))
+    ledger = told.ledger
+    if ledger.unavailable or not ledger.judged_ns or ledger.idle_unknown:
+        assert not lines or "in all" in lines[0]
+        return
+    (line,) = lines
+    doing, _, limit = line.partition(": ") if told.findings else (line, "", "")
+    for kind, words in {"kernel": "comput", "communication": "communicat", "idle": "idle for"}.items():
+        share = sum(entry.total_ns for entry in ledger.entries if entry.kind == kind) / ledger.judged_ns
+        said = re.search(rf"{words}.*?\(([^()]+)\)", doing)
+        assert (said[1] if said else None) == (format_share(share) if share >= LEAST_SHARE else None)
+    if not limit or not told.findings[0].kind:
+        return
+    words = next(words for words in sorted(ABOUT, key=len, reverse=True) if limit.startswith(words))
+    kinds = {kind for kind, of_kind in LIMITS.items() if of_kind == words}
+    exceptions = ("its kernels have", "one rank", "a slow link")
+    assert told.findings[0].kind in kinds or limit.startswith(exceptions) or words == LIMITS["kernel"]
+    for cause, share in re.findall(r"([a-zA-Z' ]+?) ([<\d.]+ %)", limit.partition("(")[2].partition(")")[0]):
+        known = [key for key, name in CAUSES.items() if name == cause.strip(", ")]
+        if known:
+            assert format_share(ledger.total_ns(*known) / ledger.judged_ns) == share
+            assert cause.strip(", ") in ABOUT[words]
+
+
+@pytest.mark.parametrize(
+    ("remedy", "few"),
+    [
+        ("Wait once.", "Wait once"),
+        ("Fuse them, or give each more work. Then measure.", "Fuse them, or give each more work"),
+        (
+            "Replay each step as one CUDA graph (torch.cuda.graph, or torch.compile in mode='reduce-overhead'), or so.",
+            "Replay each step as one CUDA graph (torch.cuda.graph)",
+        ),
+        (
+            "The host waits 2 times in a step, which no graph can hold: remove those waits first (.item() and such).",
+            "Remove those waits first (.item() and such)",
+        ),
+        ("Nothing can be concluded. Record the process that launches.", "Record the process that launches"),
+        (
+            "In torch, if it matters: torch.compile makes one kernel of them all, and so does Triton's jit, if asked.",
+            "torch.compile makes one kernel of them all, and so does Triton's jit",
+        ),
+        ("X" * 90, "X" * 71 + "…"),
+    ],
+)
+def test_a_remedy_in_few_words(remedy: str, few: str) -> None:
+    assert few_words(remedy) == few
+    assert len(few_words(remedy)) <= 72
+
+
+def test_whole_sentences_as_many_as_fit() -> None:
+    text = "Do this first. Then do that. And then measure again, with and without it."
+    assert whole_sentences(text, 30) == "Do this first. Then do that."
+    assert whole_sentences(text, 200) == text
+    assert whole_sentences(text, 20) == "Do this first."
 
 
 def test_without_kernels_copies_are_what_takes_time() -> None:
