@@ -1,19 +1,25 @@
 """Rival kernels: those that seem to solve one problem in different ways, as a benchmark runs them, one after the other.
 
 An inference from how they were launched: as often as each other, in bursts that do not mix, and either of one family,
-or named alike, or over the same grid. A program whose kernels work together mixes them.
+or named alike, or over the same grid. A program whose kernels work together mixes them. Kernels that are known to go in
+different directions (forward, backward), or to have elements of different types, are not compared, nor are those of
+which nothing says that they have the same inputs: shapes of operators, or else the grid, or the parameters of two
+versions of one function.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import permutations
+from typing import TypeVar
 
 import msgspec
 import polars as pl
 
-from rocm_perf.analysis.basis.names import short_name
+from rocm_perf.analysis.basis.names import LONGEST, demangle, short_name
 from rocm_perf.analysis.basis.passes import timed_by_kernel
+from rocm_perf.analysis.bottleneck.element_types import element_type, is_narrow
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.results.bottleneck import Rival
 from rocm_perf.model.trace import Trace
@@ -26,7 +32,38 @@ _SLOWER = 1.2
 _COMPARABLE = 5.0  # more than that apart, they hardly do the same
 _WORD = 4  # letters that a common first word has at least: `hip_` and `k_` say nothing
 _CONTESTED = ("gemm", "convolution", "attention")  # what is written again and again
+_BY_GRID = "the same grid"
 _UNCONTESTED = ("elementwise", "copy", "collective", "random")  # launched as often by chance
+_Value = TypeVar("_Value", int, str)
+_MOST_SHAPES = 64  # of one kernel: with more, it is no benchmark of a few problems
+# What names say of the way through a network; `bwd_wrw` is of weights.
+_DIRECTIONS = {
+    "gradient of weights": re.compile(r"wgrad|bwd_?_?wei|backward_?weight|wrw", re.IGNORECASE),
+    "gradient of inputs": re.compile(
+        r"dgrad|bwd_?_?data|backward_?data|(?<![a-z])d(q|kv?|v)(?![a-z])", re.IGNORECASE
+    ),
+    "backward": re.compile(r"bwd|backward|(?<![a-z])grad(?![a-z])|gradient|_grad", re.IGNORECASE),
+}
+_TYPES = {
+    "double": "f64",
+    "float": "f32",
+    "__half": "f16",
+    "_Float16": "f16",
+    "c10::Half": "f16",
+    "c10::BFloat16": "bf16",
+    "__hip_bfloat16": "bf16",
+    "__nv_bfloat16": "bf16",
+}
+# Of rocBLAS and hipBLASLt: the first letter after the layout is the type of the inputs.
+_TENSILE = re.compile(r"^Cijk_[A-Za-z]+_[A-Za-z]+_([HBSDCZ])")
+_TENSILE_TYPES = {"H": "f16", "B": "bf16", "S": "f32", "D": "f64", "C": "c32", "Z": "c64"}
+_IN_NAMES = {
+    "bf16": re.compile(r"(?<![a-z])(bf16|bfloat16)", re.IGNORECASE),
+    "f16": re.compile(r"(?<![a-z])(fp?16|half|hgemm|h\d+gemm)(?!\w*f32f32)", re.IGNORECASE),
+    "f64": re.compile(r"(?<![a-z])(fp?64|double|dgemm|d\d+gemm)", re.IGNORECASE),
+    "f32": re.compile(r"(?<![a-z])(fp?32|float|sgemm)", re.IGNORECASE),
+}
+_PARAMETERS = re.compile(r"\(([^()]+)\)[^()]*$")
 
 
 class _Contender(msgspec.Struct, frozen=True):
@@ -39,11 +76,13 @@ class _Contender(msgspec.Struct, frozen=True):
     start_ns: int
     end_ns: int
     items: int | None  # work-items of a dispatch, where all have as many
+    grids: frozenset[int]  # the work-items of all
+    shapes: frozenset[str]  # of the operators that launched it, where they are known of all dispatches
 
 
 def rivals(trace: Trace) -> tuple[Rival, ...]:
     """For each slow contender its fastest rival, the most time to gain first."""
-    contenders = list(_contenders(timed_by_kernel(trace)))
+    contenders = list(_contenders(_with_shapes(trace, timed_by_kernel(trace))))
     best: dict[str, Rival] = {}
     for slow, fast in permutations(contenders, 2):
         basis = _basis(slow, fast)
@@ -54,6 +93,16 @@ def rivals(trace: Trace) -> tuple[Rival, ...]:
 
 def _gain_ns(rival: Rival) -> float:
     return rival.total_ns * (1 - rival.fast_ns / rival.slow_ns)
+
+
+def _with_shapes(trace: Trace, dispatches: pl.DataFrame) -> pl.DataFrame:
+    """Return the dispatches with the shapes of their operator's arguments, null where they are not known."""
+    key = ["node", "pid", "op_id"]
+    ops = trace.lazy("ops").filter(pl.col("category") == "operator").drop_nulls(["op_id", "shapes"])
+    shapes = ops.select(*key, pl.col("shapes").cast(pl.String)).unique(key, keep="first").collect()
+    if not shapes.height:
+        return dispatches.with_columns(shapes=pl.lit(None, pl.String))
+    return dispatches.join(shapes, on=key, how="left", nulls_equal=True)
 
 
 def _contenders(dispatches: pl.DataFrame) -> Iterator[_Contender]:
@@ -67,8 +116,8 @@ def _contenders(dispatches: pl.DataFrame) -> Iterator[_Contender]:
             length.sum().alias("total"),
             pl.col("start_ns").min(),
             pl.col("end_ns").max(),
-            items.min().alias("least"),
-            items.max().alias("most"),
+            items.unique().alias("grids"),
+            pl.col("shapes").unique().alias("shapes"),
         )
         .filter(
             (pl.col("len") >= _CALLS)
@@ -77,7 +126,7 @@ def _contenders(dispatches: pl.DataFrame) -> Iterator[_Contender]:
         )
         .sort("total", descending=True)
     )
-    for kernel, calls, median, total, start, end, least, most in table.iter_rows():
+    for kernel, calls, median, total, start, end, grids, shapes in table.iter_rows():
         yield _Contender(
             kernel=kernel,
             name=short_name(kernel),
@@ -87,8 +136,16 @@ def _contenders(dispatches: pl.DataFrame) -> Iterator[_Contender]:
             total_ns=total,
             start_ns=start,
             end_ns=end,
-            items=least if least == most else None,
+            items=grids[0] if len(grids) == 1 else None,
+            grids=_known(grids),
+            shapes=_known(shapes),
         )
+
+
+def _known(values: list[_Value | None]) -> frozenset[_Value]:
+    """Return the different values, none if one of them is not known or they are many."""
+    known = frozenset(value for value in values if value is not None)
+    return known if len(known) == len(values) <= _MOST_SHAPES else frozenset()
 
 
 def _basis(slow: _Contender, fast: _Contender) -> str:
@@ -98,11 +155,12 @@ def _basis(slow: _Contender, fast: _Contender) -> str:
     apart = slow.end_ns <= fast.start_ns or fast.end_ns <= slow.start_ns
     if not _SLOWER <= ratio <= _COMPARABLE or often > _AS_OFTEN or not apart or slow.name == fast.name:
         return ""
-    alike = _alike(slow, fast)
-    if not alike:
+    alike, same = _alike(slow, fast), _same_inputs(slow, fast)
+    if not alike or not same or not _compatible(slow.kernel, fast.kernel):
         return ""
     counts = " and ".join(format_count(one.calls, "launch", "launches") for one in (slow, fast))
-    return f"{counts}, one after the other, {alike}{_grids(slow, fast)}"
+    how = f"both {same}" if alike == _BY_GRID else f"{alike}, {same}"
+    return f"{counts}, one after the other, {how}{_grids(slow, fast)}"
 
 
 def _grids(slow: _Contender, fast: _Contender) -> str:
@@ -110,6 +168,48 @@ def _grids(slow: _Contender, fast: _Contender) -> str:
     if slow.items is None or fast.items is None or slow.items == fast.items:
         return ""
     return f"; {slow.name} runs {slow.items:,} work-items, {fast.name} {fast.items:,}"
+
+
+def _same_inputs(slow: _Contender, fast: _Contender) -> str:
+    """Return what says that both have the same inputs: shapes where both are known, else the grid or the parameters."""
+    if slow.shapes and fast.shapes:
+        return "with the same shapes of inputs" if slow.shapes == fast.shapes else ""
+    if slow.grids and slow.grids == fast.grids:
+        return f"over {slow.items:,} work-items" if slow.items is not None else "over the same grids"
+    word, parameters = _first_word(slow.name), _parameters(slow.kernel)
+    if word and word == _first_word(fast.name) and parameters and parameters == _parameters(fast.kernel):
+        return "with the same parameters"
+    return ""
+
+
+def _parameters(kernel: str) -> str:
+    """Return the types of the parameters, as far as the name has them."""
+    found = _PARAMETERS.search(demangle(kernel)[:LONGEST])
+    return found[1] if found else ""
+
+
+def _compatible(slow: str, fast: str) -> bool:
+    """Return whether names do not say that they go in different directions or have elements of different types."""
+    types = {_element(slow), _element(fast)} - {None}
+    return direction(slow) == direction(fast) and len(types) < 2
+
+
+def direction(kernel: str) -> str:
+    """Return which gradient a kernel computes, as its name says; forward where it says nothing."""
+    name = demangle(kernel)[:LONGEST]
+    return next((way for way, pattern in _DIRECTIONS.items() if pattern.search(name)), "forward")
+
+
+def _element(kernel: str) -> str | None:
+    """Return the type of the elements that a name tells; None if it does not."""
+    if found := _TENSILE.search(kernel):
+        return _TENSILE_TYPES[found[1]]
+    if is_narrow(kernel):
+        return "8 bits or fewer"
+    if (told := element_type(kernel)) in _TYPES:
+        return _TYPES[told]
+    name = demangle(kernel)[:LONGEST]
+    return next((kind for kind, pattern in _IN_NAMES.items() if pattern.search(name)), None)
 
 
 def _alike(slow: _Contender, fast: _Contender) -> str:
@@ -121,7 +221,7 @@ def _alike(slow: _Contender, fast: _Contender) -> str:
     if _first_word(slow.name) and _first_word(slow.name) == _first_word(fast.name):
         return f"both named {_first_word(slow.name)}"
     if slow.items is not None and slow.items == fast.items and len(families - {"other"}) <= 1:
-        return f"both over {slow.items:,} work-items"
+        return _BY_GRID
     if "other" in families and families & set(_CONTESTED):
         return f"and nothing else runs as long beside them: {fast.name} is {with_article(fast.family)} kernel"
     return ""

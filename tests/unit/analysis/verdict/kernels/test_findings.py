@@ -514,14 +514,18 @@ def test_what_holds_back_an_instance_with_little_time_is_not_said_of_all() -> No
 
 
 def test_the_slow_rival_is_named_with_the_ratio_and_what_it_is_worth() -> None:
-    first, *_ = said(series(*[("stencil_a", 300_000)] * 5, *[("stencil_b", 100_000)] * 5))
+    first, *_ = said(series(*[("stencil_a", 300_000)] * 5, *[("stencil_b", 100_000)] * 5, grid_x=1 << 20))
     assert first.title == "stencil_a takes 3.0 times as long as the alternative kernel stencil_b"
     assert first.time_at_stake_ns == 1_000_000
     assert "Use stencil_b" in first.remedy
 
 
 def test_what_both_rivals_have_is_not_the_difference() -> None:
-    first, *_ = said(series(*[("stencil_a", 300_000)] * 5, *[("stencil_b", 100_000)] * 5, scratch_bytes=1024))
+    first, *_ = said(
+        series(
+            *[("stencil_a", 300_000)] * 5, *[("stencil_b", 100_000)] * 5, grid_x=1 << 20, scratch_bytes=1024
+        )
+    )
     assert first.kind == "kernel"
 
 
