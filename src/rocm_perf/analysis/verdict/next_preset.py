@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rocm_perf.analysis.basis.counters_refused import counters_refused
+from rocm_perf.analysis.remedies.setting import setting_of
 from rocm_perf.model.document import Document
 from rocm_perf.units import format_share
 
@@ -41,9 +42,16 @@ def _worth(document: Document) -> Worth | None:
         if finding.kind in _BY_KIND:
             return Worth(*_BY_KIND[finding.kind])
     idle = _idle_share(document)
-    if idle is not None and idle >= _IDLE:
+    if idle is not None and idle >= _IDLE and not _has_calls(document):
         return Worth("api_overhead", f"the GPU is idle for {format_share(idle)} of the time")
     return _by_kernels(document)
+
+
+def _has_calls(document: Document) -> bool:
+    """Return whether the preset would add nothing: the calls that it asks for are in the recording. On AMD, operators of a
+    framework beside HIP's calls say as much as HSA's."""
+    found = setting_of(document)
+    return found.host_recorded and (found.nvidia or "operators" in found.recorded)
 
 
 def _by_kernels(document: Document) -> Worth:

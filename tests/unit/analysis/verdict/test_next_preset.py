@@ -32,6 +32,14 @@ def test_an_idle_gpu_is_the_hosts_doing(waiting: Document) -> None:
     assert "66.8 %" in worth.reason
 
 
+def test_calls_that_were_recorded_are_not_asked_for_again(waiting: Document) -> None:
+    agents = tuple(
+        msgspec.structs.replace(agent, gfx="sm_90", name="NVIDIA H200") for agent in waiting.agents
+    )
+    worth = next_preset(msgspec.structs.replace(waiting, agents=agents))
+    assert worth is None or worth.preset != "api_overhead"
+
+
 def test_matrix_products_ask_for_compute(busy: Document) -> None:
     document = msgspec.structs.replace(
         busy, bottlenecks=msgspec.structs.replace(busy.bottlenecks, kernels=())
