@@ -64,7 +64,7 @@ def finding_details(
 ) -> Iterator[Text]:
     """Yield how a finding is known, what to do and the command that shows more, behind its number."""
     head = number.ljust(len(_INDENT))
-    for label, text in _details(finding, detail.reasons, width, is_alone=is_alone):
+    for label, text in _details(finding, detail, width, is_alone=is_alone):
         for row in labelled(label, text, width - len(_INDENT), detail.lines, room=_LABEL):
             yield Text(head, no_wrap=True, overflow="ellipsis").append_text(row)
             head = _INDENT
@@ -99,9 +99,10 @@ def _command(command: str, width: int) -> Iterator[Text]:
         yield uncut(row + end)
 
 
-def _details(finding: Finding, reasons: int, width: int, *, is_alone: bool) -> Iterator[tuple[str, str]]:
-    if finding.evidence and reasons:
-        why = whole_sentences("; ".join(finding.evidence[:reasons]), 2 * _LONGEST)
+def _details(finding: Finding, detail: Detail, width: int, *, is_alone: bool) -> Iterator[tuple[str, str]]:
+    if finding.evidence and detail.reasons:
+        why = whole_sentences("; ".join(finding.evidence[: detail.reasons]), 2 * _LONGEST)
         yield "why", squeezed_words(why, int(_WORD * width))
-    if finding.remedy and (is_alone or few_words(finding.remedy) != finding.remedy.rstrip(".")):
+    says_more = detail.lines != 1 and few_words(finding.remedy) != finding.remedy.rstrip(".")
+    if finding.remedy and (is_alone or says_more):
         yield "do", whole_sentences(finding.remedy, _LONGEST)

@@ -39,10 +39,11 @@ _REASON = re.compile(
 _REMARK = re.compile(
     r"(?:Nothing|Not|These|They|It|A|The) "
 )  # what a sentence begins with that says nothing to do
+_CONDITION = re.compile(r"(?:If|When|Where) ")  # its first clause says nothing to do
 _LEAST_CLAUSE = 12  # characters of a clause that says something
 _LIST = 1  # words
 _SENTENCE = re.compile(r"(?<=[a-z0-9)\"'%]\.) (?=[A-Z\"(])")
-_CLAUSE = re.compile(r"(?:[,;:]| \() ?(?=\S)|(?= or | so that | where | which )")
+_CLAUSE = re.compile(r"[,;:](?= )| \((?=\S)|(?= or | so that | where | which )")
 LIMITS: dict[Kind, str] = {
     "host-bound": "the host is the limit",
     "sync": "the host's waiting is the limit",
@@ -96,7 +97,7 @@ _WORTH_NAMING = 0.2  # of the judged time: a cause this large is named beside wh
 _MOST_TO_GAIN = "its kernels have the most to gain"  # of a GPU that is idle more than it works
 _HALF = 0.5  # of the time
 _NEARLY_ALL = 0.95  # of the time busy: nothing but kernels is left to explain
-_ALIKE = 0.02  # of the median step: a mean that differs by less is the same to a reader
+_ALIKE = 0.005  # of the median step: a mean that differs by less is the same to a reader
 _NAMED = 2  # causes of the first finding that are told with their shares
 _SECOND = 0.05  # of the judged time: a second one of less is not told
 _LEAST = 0.005  # of the judged time: less is not worth a word
@@ -311,9 +312,13 @@ def few_words(text: str, most: int = FEW) -> str:
         sentence = _capital(_REASON.sub("", sentence, count=1))
     if len(sentence) <= most:
         return sentence
-    ends = [end.start() for end in _CLAUSE.finditer(sentence) if _LEAST_CLAUSE <= end.start() <= most]
+    ends = (
+        []
+        if _CONDITION.match(sentence)
+        else [end.start() for end in _CLAUSE.finditer(sentence) if _LEAST_CLAUSE <= end.start() <= most]
+    )
     if ends:
-        kept = sentence[: ends[-1]]
+        kept = sentence[: ends[-1]].rstrip(",;:")
         before, colon, after = kept.rpartition(": ")
         if colon and len(before) >= _LEAST_CLAUSE and len(after.split()) <= _LIST:
             kept = before  # of a list behind a colon, its first word says little
