@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import NamedTuple
 
 import polars as pl
@@ -14,6 +15,7 @@ from rocm_perf.analysis.basis.launched import THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.passes import timed_pass, timed_rows
 from rocm_perf.analysis.basis.profiled_times import idle_is_the_profilers, thinned, times_are_not_kernels
 from rocm_perf.analysis.basis.shared import once_per_trace
+from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.analysis.time.kernel_family import OTHER, families
 from rocm_perf.analysis.time.sequence import (
     FEWEST_STEPS,
@@ -42,6 +44,7 @@ FORMULAS = {
 _PROFILER_STEP = r"^ProfilerStep"
 _WARM_UP = 1.5  # medians: the first steps are steady once they take no longer
 _CANDIDATES = 32
+_INSIDE = 0.5  # of the kernels of a step: with more of them in a part, so is the step
 _FEWEST_ALIKE = 10  # steps of other kernels that do the same: a few may be chance
 _HOLD_WORK = 0.5  # of the ranges of a name have to launch something: else it is not what the program does over and over
 
@@ -70,11 +73,14 @@ class _Repeated(NamedTuple):
 
 @once_per_trace
 def steps(trace: Trace) -> Steps:
-    """Return the steps of the process with the most kernels; in a run of many ranks, the others do the same.
+    """Return the steps of the process with the most kernels; in a run of many ranks, the others do the same. Those of a
+    part are the steps of the whole that lie in it.
 
     A pass in which the time between kernels is the profiler's has none; of one from which events were taken out, only
     marked ones are known.
     """
+    if (own_steps := _of_whole(trace)) is not None:
+        return own_steps
     doubt = None if times_are_not_kernels(trace) else idle_is_the_profilers(trace)
     if doubt and thinned(trace) is None:
         return _none(doubt)
@@ -93,17 +99,55 @@ def steps(trace: Trace) -> Steps:
     if found.pattern is annotated and table.height < FEWEST_STEPS:
         return _none(f"{format_count(table.height, 'step is', 'steps are')} annotated, too few to repeat")
     rows = tuple(Step(*row) for row in table.iter_rows())
-    formula, middle = "median over the steps", table.select(pl.col("kernels").median(), _length().median())
-    count, duration = middle.row(0)
+    host_times = bool(marked) and not how.startswith(_BY_SEQUENCE)
+    return _of_rows(rows, how, host_times=host_times, kernel=found.kernel, whole=how == _PROFILER)
+
+
+def _of_rows(rows: tuple[Step, ...], how: str, *, host_times: bool, kernel: str | None, whole: bool) -> Steps:
+    formula, inputs = "median over the steps", {"steps": len(rows)}
+    duration = median(step.duration_ns for step in rows)
+    kernels = median(step.kernels for step in rows)
     return Steps(
         found_by=how,
         steps=rows,
-        kernels_per_step=Quantity(value=count, unit="kernels", formula=formula, inputs={"steps": len(rows)}),
-        duration_ns=Quantity(value=duration, unit="ns", formula=formula, inputs={"steps": len(rows)}),
+        kernels_per_step=Quantity(value=kernels, unit="kernels", formula=formula, inputs=inputs),
+        duration_ns=Quantity(value=duration, unit="ns", formula=formula, inputs=inputs),
         steady_from_ns=_steady_from(rows, duration),
-        host_times=bool(marked) and not how.startswith(_BY_SEQUENCE),
-        kernel=found.kernel,
-        whole=how == _PROFILER,
+        host_times=host_times,
+        kernel=kernel,
+        whole=whole,
+    )
+
+
+def _of_whole(part: Trace) -> Steps | None:
+    """The steps of the recording of which most kernels lie in the part; None for a whole recording, and where they are
+    too few to repeat."""
+    recording = whole_of(part)
+    if recording is part:
+        return None
+    all_steps = steps(recording)
+    if len(all_steps.steps) < FEWEST_STEPS:
+        return None
+    kernels = _work(part).filter(pl.col("kind") == "kernel").with_columns(when=step_time(all_steps))
+    bounds = pl.DataFrame(
+        [(step.start_ns, step.end_ns) for step in all_steps.steps],
+        schema=["start_ns", "end_ns"],
+        orient="row",
+    )
+    inside = _counted(bounds, kernels)["kernels"].to_list()
+    rows = tuple(
+        step
+        for step, count in zip(all_steps.steps, inside, strict=True)
+        if count and count >= _INSIDE * step.kernels
+    )
+    if len(rows) < FEWEST_STEPS:
+        return None
+    return _of_rows(
+        rows,
+        all_steps.found_by,
+        host_times=all_steps.host_times,
+        kernel=all_steps.kernel,
+        whole=all_steps.whole,
     )
 
 
@@ -319,7 +363,7 @@ def _counted(windows: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
     return table.select("start_ns", "end_ns", pl.col("kernels", "length").fill_null(0))
 
 
-def _steady_from(rows: tuple[Step, ...], median: float) -> int | None:
+def _steady_from(rows: tuple[Step, ...], usual_ns: float) -> int | None:
     """The first step is never steady; further ones are not until they take their usual time."""
-    usual = (step.start_ns for step in rows[1:] if step.duration_ns <= _WARM_UP * median)
+    usual = (step.start_ns for step in rows[1:] if step.duration_ns <= _WARM_UP * usual_ns)
     return next(usual, None) if len(rows) >= FEWEST_STEPS else None
