@@ -48,8 +48,10 @@ def _worth(document: Document) -> Worth | None:
 
 
 def _has_calls(document: Document) -> bool:
-    """Return whether the preset would add nothing: the calls that it asks for are in the recording. On AMD, operators of a
-    framework beside HIP's calls say as much as HSA's."""
+    """Return whether the recording has the calls that the preset asks for.
+
+    On AMD, operators of a framework beside calls of HIP say as much as those of HSA.
+    """
     found = setting_of(document)
     return found.host_recorded and (found.nvidia or "operators" in found.recorded)
 

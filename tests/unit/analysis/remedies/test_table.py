@@ -44,7 +44,7 @@ OF_NVIDIA = re.compile(
 OF_FRAMEWORKS = {
     "torch": r"\btorch\b|TORCH_|(?<!grain\.)(?<!MLUtils\.)DataLoader\(|(?<!Stream\()non_blocking|\bDDP\b|\bFSDP\b|Liger"
     r"|record_function|with_stack",
-    "jax": r"\bjax\b|\bjnp\b|XLA_|JAX_|block_until_ready|grain",
+    "jax": r"\bjax\b|\bjnp\b|JAX_|block_until_ready|grain",
     "tensorflow": r"\btf\b|keras|steps_per_execution",
     "cupy": r"\bcupyx?\b|CuPy|CUPY_",
     "julia": r"CUDA\.[@\w]|AMDGPU|@spawn|copyto!|@views|@\. |MLUtils|TimerOutputs|PrecompileTools",
@@ -61,7 +61,6 @@ MADE_OF = {
     "sglang": {"torch", "vllm"},
     "lightning": {"torch"},
     "transformers": {"torch"},
-    "jax": set(),
 }
 NAMED = re.compile(
     r"\w\(|\w+\.\w+|--\w|-\w+ \d|\w+=|\w+_\w+|::|rocm-perf|[a-z][A-Z]\w+|[A-Z]\w*[a-z]+[A-Z]\w*|@[\w.]|gdb|\w-smi|\(-\w"
@@ -182,7 +181,7 @@ def test_each_text_is_short_begins_with_a_verb_and_names_what_to_call(told: Told
 # fmt: off
 VERBS = {
     "Allocate", "Begin", "Capture", "Check", "Clear", "Communicate", "Compile", "Copy",
-    "Decode", "Divide", "Find", "Free", "Fuse", "Give", "Hold", "Keep", "Learn", "Leave", "Let",
+    "Decode", "Divide", "Find", "Free", "Fuse", "Give", "Hold", "Judge", "Keep", "Learn", "Leave", "Let",
     "Load", "Look", "Make", "Measure", "Merge", "Move", "Name", "Overlap", "Produce", "Put", "Read", "Record",
     "Replay", "Reuse", "Run", "Send", "Serve", "Set", "Speed", "Start", "Take", "Time", "Use", "Wait",
     "Write",

@@ -46,6 +46,7 @@ _GIVERS = {False: "memory gives", True: "the arithmetic units give"}  # by wheth
 _SETS_THE_PACE = 0.6  # of a roof: further below, something else holds a kernel back as well
 # Tables that hold something measured inside of kernels.
 _MEASURED = ("counters", "metrics", "pc_samples", "instructions")
+_BLAS = ("Tensile", "cuBLAS")
 _SPEEDUP = "judged_ns / (judged_ns - time_at_stake_ns), at most"
 
 
@@ -218,6 +219,8 @@ def _another_kernel(case: Case) -> str | None:
         return remedy("another-attention", setting_of(case.document))
     if (kind.name, kind.library) == ("gemm", "Triton"):
         return _or_narrower(remedy("product-in-triton", setting_of(case.document)), case)
+    if kind.name == "gemm" and kind.library in _BLAS:
+        return _or_narrower(remedy("product-of-library", setting_of(case.document)), case)
     text = LIBRARY_REMEDIES.get((kind.name, kind.library))
     return text and _or_narrower(text, case)
 

@@ -107,13 +107,6 @@ CLOSER_REMEDIES = {
 }
 # By family and library: who calls a library cannot rewrite its kernel, but has a say in which one it takes.
 LIBRARY_REMEDIES = {
-    ("gemm", "Tensile"): "The library chooses among many kernels: let it try them for these sizes (in torch "
-    "PYTORCH_TUNABLEOP_ENABLED=1 for one run, elsewhere hipblaslt-bench).",
-    (
-        "gemm",
-        "cuBLAS",
-    ): 'The library chooses among many kernels: let them be tried for these sizes (torch.compile with mode="'
-    "max-autotune\", cublasLt's own search).",
     (
         "convolution",
         "MIOpen",
