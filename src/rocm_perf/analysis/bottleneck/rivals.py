@@ -10,7 +10,7 @@ versions of one function.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import TypeVar
 
@@ -29,6 +29,7 @@ _SHARE = 0.05  # of the kernel time: kernels with less are not compared
 _CALLS = 3
 _AS_OFTEN = 1.25  # times as many launches at most: warm-ups differ
 _SLOWER = 1.2
+_AS_MANY = 2.0  # times as many workgroups of a product at most: one may have tiles twice as large
 _COMPARABLE = 5.0  # more than that apart, they hardly do the same
 _WORD = 4  # letters that a common first word has at least: `hip_` and `k_` say nothing
 _CONTESTED = ("gemm", "convolution", "attention")  # what is written again and again
@@ -77,6 +78,7 @@ class _Contender(msgspec.Struct, frozen=True):
     end_ns: int
     items: int | None  # work-items of a dispatch, where all have as many
     grids: frozenset[int]  # the work-items of all
+    workgroups: int | None  # of a dispatch, where all have as many
     shapes: frozenset[str]  # of the operators that launched it, where they are known of all dispatches
 
 
@@ -85,7 +87,7 @@ def rivals(trace: Trace) -> tuple[Rival, ...]:
     contenders = list(_contenders(_with_shapes(trace, timed_by_kernel(trace))))
     best: dict[str, Rival] = {}
     for slow, fast in permutations(contenders, 2):
-        basis = _basis(slow, fast)
+        basis = _basis(slow, fast, contenders)
         if basis and (slow.kernel not in best or fast.median_ns < best[slow.kernel].fast_ns):
             best[slow.kernel] = _rival(slow, fast, basis)
     return tuple(sorted(best.values(), key=lambda rival: -_gain_ns(rival)))
@@ -107,7 +109,10 @@ def _with_shapes(trace: Trace, dispatches: pl.DataFrame) -> pl.DataFrame:
 
 def _contenders(dispatches: pl.DataFrame) -> Iterator[_Contender]:
     length = pl.col("end_ns") - pl.col("start_ns")
-    items = pl.col("grid_x") * pl.col("grid_y").fill_null(1) * pl.col("grid_z").fill_null(1)
+    items, threads = (
+        pl.col(f"{of}_x") * pl.col(f"{of}_y").fill_null(1) * pl.col(f"{of}_z").fill_null(1)
+        for of in ("grid", "workgroup")
+    )
     table = (
         dispatches.group_by("kernel")
         .agg(
@@ -117,6 +122,7 @@ def _contenders(dispatches: pl.DataFrame) -> Iterator[_Contender]:
             pl.col("start_ns").min(),
             pl.col("end_ns").max(),
             items.unique().alias("grids"),
+            (items // threads).unique().alias("workgroups"),
             pl.col("shapes").unique().alias("shapes"),
         )
         .filter(
@@ -126,7 +132,7 @@ def _contenders(dispatches: pl.DataFrame) -> Iterator[_Contender]:
         )
         .sort("total", descending=True)
     )
-    for kernel, calls, median, total, start, end, grids, shapes in table.iter_rows():
+    for kernel, calls, median, total, start, end, grids, workgroups, shapes in table.iter_rows():
         yield _Contender(
             kernel=kernel,
             name=short_name(kernel),
@@ -138,6 +144,7 @@ def _contenders(dispatches: pl.DataFrame) -> Iterator[_Contender]:
             end_ns=end,
             items=grids[0] if len(grids) == 1 else None,
             grids=_known(grids),
+            workgroups=workgroups[0] if len(workgroups) == 1 else None,
             shapes=_known(shapes),
         )
 
@@ -148,14 +155,15 @@ def _known(values: list[_Value | None]) -> frozenset[_Value]:
     return known if len(known) == len(values) <= _MOST_SHAPES else frozenset()
 
 
-def _basis(slow: _Contender, fast: _Contender) -> str:
+def _basis(slow: _Contender, fast: _Contender, all_of_them: Sequence[_Contender]) -> str:
     """What makes the two rivals; empty if nothing does."""
     ratio = slow.median_ns / fast.median_ns
     often = max(slow.calls, fast.calls) / min(slow.calls, fast.calls)
     apart = slow.end_ns <= fast.start_ns or fast.end_ns <= slow.start_ns
     if not _SLOWER <= ratio <= _COMPARABLE or often > _AS_OFTEN or not apart or slow.name == fast.name:
         return ""
-    alike, same = _alike(slow, fast), _same_inputs(slow, fast)
+    alike = _alike(slow, fast)
+    same = _same_inputs(slow, fast) or _through_another(slow, fast, all_of_them)
     if not alike or not same or not _compatible(slow.kernel, fast.kernel):
         return ""
     counts = " and ".join(format_count(one.calls, "launch", "launches") for one in (slow, fast))
@@ -171,15 +179,31 @@ def _grids(slow: _Contender, fast: _Contender) -> str:
 
 
 def _same_inputs(slow: _Contender, fast: _Contender) -> str:
-    """Return what says that both have the same inputs: shapes where both are known, else the grid or the parameters."""
+    """Return what says that both have the same inputs: shapes where both are known, else the grid, numbers
+    of workgroups that tiles explain, or the parameters."""
     if slow.shapes and fast.shapes:
         return "with the same shapes of inputs" if slow.shapes == fast.shapes else ""
     if slow.grids and slow.grids == fast.grids:
         return f"over {slow.items:,} work-items" if slow.items is not None else "over the same grids"
+    if slow.workgroups and fast.workgroups and {slow.family, fast.family} & set(_CONTESTED):
+        counts = sorted((slow.workgroups, fast.workgroups))
+        if counts[1] <= _AS_MANY * counts[0]:
+            return f"in {slow.workgroups:,} and {fast.workgroups:,} workgroups"
     word, parameters = _first_word(slow.name), _parameters(slow.kernel)
     if word and word == _first_word(fast.name) and parameters and parameters == _parameters(fast.kernel):
         return "with the same parameters"
     return ""
+
+
+def _through_another(slow: _Contender, fast: _Contender, all_of_them: Sequence[_Contender]) -> str:
+    """Return the kernel that has the same inputs as either, where there is one."""
+    between = (
+        other
+        for other in all_of_them
+        if other not in (slow, fast) and _same_inputs(slow, other) and _same_inputs(other, fast)
+    )
+    other = next(between, None)
+    return f"each with the inputs of {other.name}" if other else ""
 
 
 def _parameters(kernel: str) -> str:

@@ -16,13 +16,13 @@ from rocm_perf.analysis.ledger.entries import ledger
 from rocm_perf.analysis.phases.coverage import coverage
 from rocm_perf.analysis.reduction.stretches import activity
 from rocm_perf.analysis.reduction.tables import GATHERED, LEDGER_TEXTS, Tables, frame, machine_number, nothing
+from rocm_perf.analysis.remedies.setting import setting
 from rocm_perf.analysis.time.busy import device_times, node_spans, queue_times, users_of_gpus
 from rocm_perf.analysis.time.families import family_totals
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.time.totals import call_totals, copy_totals, domain_totals
 from rocm_perf.analysis.trust.sanity import sanity
 from rocm_perf.analysis.verdict.doubts import doubts
-from rocm_perf.analysis.verdict.setting import setting
 from rocm_perf.model import schema
 from rocm_perf.model.quantity import Quantity
 from rocm_perf.model.results.gaps import Gaps

@@ -21,12 +21,12 @@ from rocm_perf.analysis.reduction.ranks import late_ranks
 from rocm_perf.analysis.reduction.runs import one_run
 from rocm_perf.analysis.reduction.stretches import gathered_work, laid_out
 from rocm_perf.analysis.reduction.tables import GATHERED, Tables
+from rocm_perf.analysis.remedies.setting import Setting
 from rocm_perf.analysis.time.busy import gpus
 from rocm_perf.analysis.time.hotspots import Grouping
 from rocm_perf.analysis.trust.coverage import lost_records, unpaired
 from rocm_perf.analysis.verdict.findings import Beside, concluded
 from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS
-from rocm_perf.analysis.verdict.setting import Setting
 from rocm_perf.analysis.verdict.themes import Run
 from rocm_perf.model.coverage import Coverage
 from rocm_perf.model.document import Document

@@ -11,11 +11,11 @@ from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.profiled_times import times_are_not_kernels
 from rocm_perf.analysis.basis.stakes import bound
 from rocm_perf.analysis.path.unprofiled import unprofiled
+from rocm_perf.analysis.remedies.setting import setting
 from rocm_perf.analysis.verdict.doubts import WAITS, doubts, leads
 from rocm_perf.analysis.verdict.host_pace import within_hosts_pace
 from rocm_perf.analysis.verdict.nothing import nothing_to_gain
 from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS, ranked, that_save_something
-from rocm_perf.analysis.verdict.setting import setting
 from rocm_perf.analysis.verdict.startup import is_mostly_startup, startup_findings
 from rocm_perf.analysis.verdict.statistics_only import statistics_findings
 from rocm_perf.analysis.verdict.themes import THEMED, Run

@@ -18,7 +18,6 @@ from rocm_perf.analysis.path.wrappers import sync_wrappers
 from rocm_perf.analysis.remedies.setting import Setting
 from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.slivers import SHORT_NS
-from rocm_perf.analysis.verdict.servers import serving_remedy
 from rocm_perf.analysis.verdict.step_waits import waits_first
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Kind
@@ -148,10 +147,10 @@ def _launching_words(run: Run, claimed: Sequence[Entry]) -> Words:
         return f"The gaps between {which} add up: {rhythm}", _remedy(run, "queue-gaps")
     title = f"The host launches too slowly: {rhythm}"
     if too_few(document):
-        few = f"{format_count(kernels(document), 'kernel')} in which nothing repeats are too few to judge a program by. "
-        return title, few + _remedy(run, "record-steps")
+        few = f"{format_count(kernels(document), 'kernel')} in which nothing repeats are too few to judge a program by."
+        return title, f"{few} {_remedy(run, 'record-steps')}"
     waits = waits_first(run.graph, document.judged_steps, run.setting)
-    return title, waits + (serving_remedy(run.trace, run.setting) or _remedy(run, "launching"))
+    return title, waits + _remedy(run, "launching")
 
 
 def _host_work_words(run: Run, claimed: Sequence[Entry]) -> Words:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from rocm_perf.analysis.overview import examine
-from rocm_perf.analysis.verdict.findings import in_order
+from rocm_perf.analysis.verdict.findings import Beside, in_order
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.trace import Trace
 from rocm_perf.units import NS_PER_MS, NS_PER_US
@@ -59,4 +59,4 @@ def test_what_happens_once_comes_before_kernels_that_are_known_to_gain_nothing(
     stake = None if share is None else round(share * said.judged_ns)
     found = Finding(id="kernel", kind="kernel", severity="info", title="k", time_at_stake_ns=stake)
     once = Finding(id="startup", kind="startup", severity="info", title="once")
-    assert in_order([found], said, doubtful=(), startup=[once])[0].id == first
+    assert in_order([found], said, Beside(startup=[once]))[0].id == first

@@ -159,7 +159,9 @@ def test_who_calls_a_library_is_told_how_to_get_another_kernel() -> None:
     assert "TUNABLEOP" not in near.remedy
 
 
-@pytest.mark.parametrize(("known", "says"), [(6, "what limits them is unknown"), (16, "they reach at least")])
+@pytest.mark.parametrize(
+    ("known", "says"), [(6, "each is a matrix product of hipBLASLt or rocBLAS"), (16, "they reach at least")]
+)
 def test_what_is_known_of_a_few_is_not_said_of_all(known: int, says: str) -> None:
     """Of twenty equal products so many were launched inside an operator with recorded shapes."""
     mm = {"name": "aten::mm", "category": "operator", "tid": 1}
