@@ -1,15 +1,26 @@
-"""When memory is what to look at: it ran out, nearly did, grows with every step, or lies in pieces."""
+"""When memory is what to look at: it ran out, nearly did, grows with every step, lies in pieces, or is all that was
+recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from rocm_perf.analysis.memory.growth import BY_STEP
+from rocm_perf.analysis.memory.owners import BEFORE, NOT_KNOWN
+from rocm_perf.analysis.memory.sites import NO_SITE
 from rocm_perf.analysis.remedies.setting import Setting, setting_of
 from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
-from rocm_perf.model.results.memory import Capacity, Fragmentation, GrowingSite, Memory, OutOfMemory
+from rocm_perf.model.results.memory import (
+    Capacity,
+    Fragmentation,
+    GrowingSite,
+    Memory,
+    MemoryPeak,
+    OutOfMemory,
+    OwnerBytes,
+)
 from rocm_perf.model.results.times import gpu_numbers
 from rocm_perf.units import format_bytes, format_count, format_share
 
@@ -20,6 +31,15 @@ _TORN_BYTES = 64 << 20
 _MANY_STEPS = 100_000
 _LEAST_GROWTH = 1 << 20  # per step, where the capacity is not known
 _SHOWN = 3
+_CAUSES = {  # remedies of owners; those of the others are general
+    "parameters": "memory-parameters",
+    "gradients": "memory-gradients",
+    "optimiser state": "memory-optimizer",
+    "activations": "memory-activations",
+    "backward pass": "memory-activations",
+    NOT_KNOWN: "memory-unknown",
+    BEFORE: "memory-unknown",
+}
 
 
 def memory_findings(document: Document) -> list[Finding]:
@@ -29,9 +49,65 @@ def memory_findings(document: Document) -> list[Finding]:
     return [
         *_failures(memory, setting),
         *_growth(memory, setting),
+        *(_held(memory, setting) if _is_of_memory_alone(document) else ()),
         *(_nearly_full(row, gpu(row.node, row.agent_id), setting) for row in full),
         *(_in_pieces(row, setting) for row in memory.fragmentation if _is_torn(row)),
     ]
+
+
+def _is_of_memory_alone(document: Document) -> bool:
+    """Return whether nothing but memory was recorded, as in a snapshot: then it is what the recording is about."""
+    return not (document.devices or document.hotspots.rows or document.launches.functions)
+
+
+def _held(memory: Memory, setting: Setting) -> Iterator[Finding]:
+    """Yield who holds the memory of the fullest GPU, with the places of the largest owner, and what to do about it."""
+    if not memory.peaks:
+        return
+    peak = memory.peaks[0]
+    owners = sorted(peak.owners, key=lambda row: -row.bytes)
+    largest, cached = owners[0], _unused(peak, memory)
+    listed = ", ".join(f"{row.owner} {format_bytes(row.bytes)}" for row in owners[:_SHOWN])
+    beside = f"; {format_bytes(cached)} more are cached and unused" if cached > largest.bytes else ""
+    cause = "memory-cached" if beside else _CAUSES.get(largest.owner, "memory-limit")
+    yield Finding(
+        id="memory-peak",
+        severity="info",
+        kind="memory",
+        title=f"At its peak the program holds {format_bytes(peak.bytes)}: {listed}{beside}",
+        evidence=(
+            *_places(peak, largest),
+            *([f"{largest.owner}: {largest.known_by}"] if largest.known_by else []),
+            *_reserved(peak, memory),
+            "only memory was recorded: nothing can be told about time",
+        ),
+        remedy=remedy(cause, setting),
+    )
+
+
+def _places(peak: MemoryPeak, held: OwnerBytes) -> list[str]:
+    """Return where most of an owner's memory was allocated."""
+    sites = [row for row in peak.sites if row.owner == held.owner and row.site != NO_SITE][:_SHOWN]
+    listed = ", ".join(f"{row.site} {format_bytes(row.bytes)}" for row in sites)
+    return [f"{held.owner}: {listed}"] if listed else []
+
+
+def _unused(peak: MemoryPeak, memory: Memory) -> int:
+    """Return what the allocator of the peak's GPU had reserved in the end, beyond all that was ever in use at once:
+    what is free in the end alone may have been needed at the peak."""
+    return max((row.reserved_bytes - peak.bytes for row in _blocks(peak, memory)), default=0)
+
+
+def _reserved(peak: MemoryPeak, memory: Memory) -> list[str]:
+    return [
+        f"{format_bytes(row.reserved_bytes)} reserved and {format_bytes(row.allocated_bytes)} allocated in the end"
+        for row in _blocks(peak, memory)
+    ]
+
+
+def _blocks(peak: MemoryPeak, memory: Memory) -> list[Fragmentation]:
+    place = (peak.node, peak.agent_id)
+    return [row for row in memory.fragmentation if (row.node, row.agent_id) == place]
 
 
 def _failures(memory: Memory, setting: Setting) -> Iterator[Finding]:

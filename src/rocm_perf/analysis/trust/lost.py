@@ -56,6 +56,17 @@ class SingleLosses(NamedTuple):
     launched: int
 
 
+class Captures(NamedTuple):
+    """Launches that went into graphs instead of running."""
+
+    graphs: int
+    launches: int  # captured, without work of their own
+    others: int  # launches of single kernels that were not captured
+    replays: int  # launches of graphs
+    spent_ns: int  # from the calls that begin a capture to those that end it
+    call: str  # the first of them
+
+
 class Excerpts(NamedTuple):
     """Dispatches whose own numbers say that others are missing between them."""
 
@@ -93,6 +104,12 @@ def _launching_calls(trace: Trace) -> pl.DataFrame:
 
 
 def _uncaptured(calls: pl.DataFrame) -> pl.DataFrame:
+    return _by_capture(calls).filter(pl.col("launching") & ~pl.col("captured")).drop("launching", "captured")
+
+
+def _by_capture(calls: pl.DataFrame) -> pl.DataFrame:
+    """Return calls that launch, or begin or end a capture, by whether a graph is being captured in their process. A
+    recording that begins within a capture holds the end alone."""
     name, functions = pl.col("name").str, calls["name"]
     launching = named(functions, name.contains(LAUNCH_CALL) & ~name.contains(HOST_CALL))
     begins, ends = (named(functions, name.contains(mark)) for mark in (CAPTURE_BEGINS, CAPTURE_ENDS))
@@ -101,8 +118,48 @@ def _uncaptured(calls: pl.DataFrame) -> pl.DataFrame:
     marked = calls.select(*columns, launching.alias("launching"), mark.alias("capturing")).filter(
         pl.col("launching") | pl.col("capturing").is_not_null()
     )
-    within = pl.col("capturing").forward_fill().over(_PROCESS).fill_null(False)
-    return ordered(marked, ["start_ns"]).filter(pl.col("launching") & ~within).drop("launching", "capturing")
+    since, until = pl.col("capturing").forward_fill(), pl.col("capturing").backward_fill()
+    within = pl.coalesce(since, ~until).over(_PROCESS).fill_null(False)
+    return ordered(marked, ["start_ns"]).with_columns(within.alias("captured")).drop("capturing")
+
+
+@once_per_trace
+def captures(trace: Trace) -> Captures | None:
+    """Return what was captured into graphs; None where nothing was."""
+    calls = timed_calls(trace)
+    marks = _marks(calls)
+    if not marks.height:
+        return None
+    launching = _by_capture(calls).filter("launching")
+    of_graphs = named(launching["name"], pl.col("name").str.contains(GRAPH_CALL))
+    single = with_calls(launching.filter(~of_graphs), _work(trace))
+    launched = single.filter(pl.col("captured") & (pl.col("left").fill_null(0) == 0)).height
+    return Captures(
+        graphs=marks.filter(pl.col("begins") | pl.col("is_first")).height,
+        launches=launched,
+        others=single.height - launched,
+        replays=int(of_graphs.sum()),
+        spent_ns=_spent(calls, marks),
+        call=str(marks["name"][0]),
+    )
+
+
+def _marks(calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the calls that begin or end a capture, in their order, and whether each is the first of its process."""
+    name = pl.col("name").str
+    begins, ends = (named(calls["name"], name.contains(mark)) for mark in (CAPTURE_BEGINS, CAPTURE_ENDS))
+    marks = calls.select(*_PROCESS, "name", "start_ns", begins.alias("begins")).filter(begins | ends)
+    is_first = (pl.int_range(pl.len()).over(_PROCESS) == 0).alias("is_first")
+    return marks.sort("start_ns").with_columns(is_first)
+
+
+def _spent(calls: pl.DataFrame, marks: pl.DataFrame) -> int:
+    """Return how long captures lasted; from or to the bounds of the recording, where one is cut."""
+    first, last = calls["start_ns"].min(), calls["end_ns"].max()
+    following = pl.col("start_ns").shift(-1).over(_PROCESS).fill_null(last)
+    whole = marks.select(pl.when("begins").then(following - pl.col("start_ns")))
+    cut = marks.filter(~pl.col("begins") & pl.col("is_first")).select(pl.col("start_ns") - first)
+    return int(whole.to_series().sum()) + int(cut.to_series().sum())
 
 
 def _work(trace: Trace) -> pl.DataFrame:

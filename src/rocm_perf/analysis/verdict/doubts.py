@@ -13,6 +13,7 @@ from rocm_perf.analysis.remedies.setting import setting
 from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.trust.lost import excerpts, launches, replays, single_losses
+from rocm_perf.analysis.verdict.capture import only_captured
 from rocm_perf.analysis.verdict.host_only import host_only
 from rocm_perf.analysis.verdict.only_copies import only_copies
 from rocm_perf.analysis.verdict.unrecorded import share_of_waits, waited_for_unrecorded
@@ -30,6 +31,7 @@ WAITS = "waits-for-unrecorded-work"
 # The ids of what is found here, by which it comes first where parts of a recording become one.
 DOUBTS = frozenset(
     {
+        "graph-capture",
         "nothing-readable",
         "nothing-recorded",
         "ran-on-cpu",
@@ -61,6 +63,8 @@ def leads(doubt: Finding, trace: Trace) -> bool:
 
 def doubts(trace: Trace) -> tuple[Finding, ...]:
     """Findings that come before all others, the most fundamental first; empty for a recording that can tell."""
+    if (capture := only_captured(trace)) is not None:  # what its launches lack was never to run
+        return (capture,)
     return tuple(finding for check in _CHECKS if (finding := check(trace)) is not None)
 
 

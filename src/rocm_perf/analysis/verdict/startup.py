@@ -7,7 +7,7 @@ import polars as pl
 from rocm_perf.analysis.basis.intervals import total_union_ns
 from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.idle.first_calls import startup_calls
+from rocm_perf.analysis.idle.first_calls import one_off_calls, startup_calls
 from rocm_perf.analysis.remedies.setting import setting
 from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.model.document import Document
@@ -21,7 +21,8 @@ _Timed = tuple[int, str]  # nanoseconds, and what they went into
 _CALLS = 3
 _PAUSES = 2
 _MUCH = 0.01  # of the start-up: calls that take less explain nothing
-_LARGE = 0.5  # of the recording
+_LARGE = 0.5  # of the recording, or of a pause
+_AGAIN = 0.5  # of the kernels after a pause: it interrupts what goes on
 _WORKING = 0.5  # of the rest in kernels: then that work is worth judging, however long start-up was
 
 
@@ -48,7 +49,8 @@ def _kernel_share(document: Document) -> float:
 
 def startup_findings(document: Document, whole: Trace) -> list[Finding]:
     """One finding where start-up is a large part of the whole recording."""
-    phases, spent = document.phases, one_off_ns(document)
+    phases = document.phases
+    spent = one_off_ns(document) - sum(pause.duration_ns for pause in _hiccups(document, whole))
     if not phases.rows or not document.hotspots.rows or spent <= _LARGE * phases.wall_ns:
         return []
     wall = phases.wall_ns
@@ -63,6 +65,36 @@ def startup_findings(document: Document, whole: Trace) -> list[Finding]:
             remedy=_remedy(document, whole),
         )
     ]
+
+
+def _hiccups(document: Document, whole: Trace) -> list[Pause]:
+    """Return pauses that begin nothing: what runs after them ran before, and no call was the first of its kind."""
+    if not document.phases.pauses:
+        return []
+    work, first = launched_work(whole), one_off_calls(whole)
+    return [
+        pause
+        for pause in document.phases.pauses
+        if _goes_on(work, document.phases.origin_ns + pause.start_ns)
+        and _within(first, pause, document.phases.origin_ns) < _LARGE * pause.duration_ns
+    ]
+
+
+def _goes_on(work: pl.DataFrame, until_ns: int) -> bool:
+    """Return whether most kernels after a moment are such as ran before it."""
+    kernels = work.filter(pl.col("kind") == "kernel")
+    earlier = kernels["start_ns"] < until_ns
+    before, after = kernels.filter(earlier)["name"], kernels.filter(~earlier)["name"]
+    return after.len() > 0 and int(after.is_in(before.unique().implode()).sum()) > _AGAIN * after.len()
+
+
+def _within(calls: pl.DataFrame, pause: Pause, origin_ns: int) -> int:
+    """Return how much of a pause lies inside these calls."""
+    start, end = origin_ns + pause.start_ns, origin_ns + pause.end_ns
+    clipped = calls.with_columns(
+        pl.col("start_ns").clip(lower_bound=start), pl.col("end_ns").clip(upper_bound=end)
+    )
+    return total_union_ns(clipped.filter(pl.col("end_ns") > pl.col("start_ns")))
 
 
 def _evidence(document: Document, whole: Trace) -> list[str]:
@@ -91,7 +123,9 @@ def _first_calls(document: Document, whole: Trace) -> list[_Timed]:
 
 def _pauses(document: Document, whole: Trace) -> list[_Timed]:
     """The longest pauses, and what of them no call explains."""
-    longest = sorted(document.phases.pauses, key=lambda pause: -pause.duration_ns)[:_PAUSES]
+    hiccups = _hiccups(document, whole)
+    once = [pause for pause in document.phases.pauses if pause not in hiccups]
+    longest = sorted(once, key=lambda pause: -pause.duration_ns)[:_PAUSES]
     return [(pause.duration_ns, _pause(pause, document, whole)) for pause in longest]
 
 

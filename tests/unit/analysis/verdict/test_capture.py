@@ -47,7 +47,9 @@ def test_a_capture_is_said_to_be_one_and_nothing_else_is_concluded() -> None:
 
 
 @pytest.mark.parametrize(("begins", "ends"), [(False, True), (True, False)])
-def test_a_recording_that_begins_or_ends_within_a_capture_holds_a_part_of_it(begins: bool, ends: bool) -> None:
+def test_a_recording_that_begins_or_ends_within_a_capture_holds_a_part_of_it(
+    begins: bool, ends: bool
+) -> None:
     cut = captured(begins=begins, ends=ends)
     found = captures(cut)
     assert found is not None

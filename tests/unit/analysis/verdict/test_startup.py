@@ -60,3 +60,28 @@ def test_what_happens_once_comes_before_kernels_that_are_known_to_gain_nothing(
     found = Finding(id="kernel", kind="kernel", severity="info", title="k", time_at_stake_ns=stake)
     once = Finding(id="startup", kind="startup", severity="info", title="once")
     assert in_order([found], said, Beside(startup=[once]))[0].id == first
+
+
+def interrupted(first_after: str, *, loads: bool = False) -> Trace:
+    """Forty different kernels, a pause of 20 ms, the same again; in the pause code may be loaded."""
+    names = [f"k{n}" for n in range(40)] + [f"{first_after}{n}" for n in range(40)]
+    starts = [(40 + n * 100) * US + (20 * MS if n >= 40 else 0) for n in range(80)]
+    rows = [
+        kernel(name, at, at + (20 + n % 7) * US, correlation_id=n + 1)
+        for n, (name, at) in enumerate(zip(names, starts, strict=True))
+    ]
+    calls = [call("hipLaunchKernel", at - 9 * US, at - 5 * US, n + 1) for n, at in enumerate(starts)]
+    if loads:
+        calls.append(call("hipModuleLoadData", starts[39] + 100 * US, starts[40] - 50 * US))
+    return trace(dispatches=rows, api_calls=sorted(calls, key=lambda row: row["start_ns"]))
+
+
+@pytest.mark.parametrize(
+    ("recording", "is_startup"),
+    [(interrupted("k"), False), (interrupted("new"), True), (interrupted("k", loads=True), True)],
+    ids=["goes on", "new kernels", "code is loaded"],
+)
+def test_a_hiccup_of_what_goes_on_is_no_start_up(recording: Trace, is_startup: bool) -> None:
+    found = [one.id for one in examine(recording, "x").findings]
+    assert ("startup" in found) == is_startup
+    assert is_startup or found[0] == "host-bound"
