@@ -23,7 +23,8 @@ from rocm_perf.units import format_count, format_ns, format_share
 
 WORTH = 0.02  # of the judged time: what would save less is no finding
 _AT_ONCE = 2  # projections: each needs a graph of its own
-_ENTRIES = 3  # that a finding rests on are told
+_ENTRIES = 3  # that a finding rests on are told,
+_PART = 0.1  # of what all of them hold: smaller ones explain nothing
 _FUSED = "fusion"
 
 
@@ -102,7 +103,9 @@ def _finding(claim: _Claim, stake_ns: int, run: Run, members: Sequence[Finding])
     claimed = theme.claimed(run.ledger, retimed=projection is not None)
     title, remedy = theme.words(run, claimed)
     own = [member for member in members if member.id in theme.members]
-    evidence = [*(_evidence(entry, run) for entry in claimed[:_ENTRIES] if theme.id != _FUSED)]
+    least = _PART * sum(entry.total_ns for entry in claimed)
+    large = [entry for entry in claimed[:_ENTRIES] if entry.total_ns >= least and theme.id != _FUSED]
+    evidence = [_evidence(entry, run) for entry in large]
     evidence += [line for member in own for line in member.evidence]
     if theme.kind == "host-bound" and (added := _profilers_part(document)):
         evidence.append(added)
