@@ -177,7 +177,7 @@ def _findings(document: Document, view: View, plan: _Plan) -> Iterator[Text]:
 
 
 def _tail(document: Document, view: View) -> Iterator[RenderableType]:
-    for excerpt in [each for each in first_excerpts(document) if each.rows][: 1 if view.brief else 2]:
+    for excerpt in first_excerpts(document)[: 1 if view.brief else 2]:
         yield from _excerpt(excerpt, document, view)
     yield from _trust(document, view)
     if not view.brief and (more := beyond_first_screen(document)):

@@ -10,6 +10,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind, is_next_to_nothing
 from rocm_perf.model.quantity import Quantity, ratio
 from rocm_perf.model.results.ledger import CAUSES, EntryKind, Ledger
+from rocm_perf.render.grid import squeezed
 from rocm_perf.render.sections.phases import phase_line
 from rocm_perf.render.sections.windows import windows_line
 from rocm_perf.render.time_shares import kind_ns, steps_of_gpus
@@ -98,6 +99,7 @@ _MOST_TO_GAIN = "its kernels have the most to gain"  # of a GPU that is idle mor
 _HALF = 0.5  # of the time
 _NEARLY_ALL = 0.95  # of the time busy: nothing but kernels is left to explain
 _ALIKE = 0.005  # of the median step: a mean that differs by less is the same to a reader
+_NAME = 60  # characters of a kernel's name
 _NAMED = 2  # causes of the first finding that are told with their shares
 _SECOND = 0.05  # of the judged time: a second one of less is not told
 _LEAST = 0.005  # of the judged time: less is not worth a word
@@ -226,7 +228,7 @@ def _kernel(first: Finding, ledger: Ledger) -> str:
     """Return the kernel that the finding names, with its share of the judged time."""
     kernels = (entry for entry in ledger.entries if entry.kind == "kernel" and entry.share >= _SECOND)
     named = next((entry for entry in kernels if entry.place and entry.place in first.title), None)
-    return f" ({named.place} {format_share(named.share)})" if named else ""
+    return f" ({squeezed(named.place, _NAME)} {format_share(named.share)})" if named else ""
 
 
 def _beside(ledger: Ledger, causes: Sequence[str]) -> str:

@@ -216,13 +216,10 @@ def notable_excerpts(document: Document) -> list[Excerpt]:
 def first_excerpts(document: Document) -> list[Excerpt]:
     """Excerpts for a first screen: beside kernels no raw counters, and no metric that is doubtful."""
     excerpts = notable_excerpts(document)
-    if not document.hotspots.rows:
-        return excerpts
-    kept = [each for each in excerpts if each.table != "counters" or each.columns == _METRIC_COLUMNS]
-    return [
-        replace(each, rows=tuple(row for row in each.rows if not any(cell.endswith("?") for cell in row)))
-        for each in kept
-    ]
+    if document.hotspots.rows:
+        excerpts = [each for each in excerpts if each.table != "counters" or each.columns == _METRIC_COLUMNS]
+    sure = [[row for row in each.rows if not any(cell.endswith("?") for cell in row)] for each in excerpts]
+    return [replace(each, rows=tuple(rows)) for each, rows in zip(excerpts, sure, strict=True) if rows]
 
 
 def _notable(document: Document) -> list[Excerpt]:
