@@ -27,6 +27,7 @@ from rocm_perf.model.topic import resolve
 from rocm_perf.model.trace import Trace
 
 MOST = 10
+_BESIDE = 0.1  # of what the first finding is worth: less is not worth a line beside it
 # What of the ledger a finding of each kind can save at most.
 _KINDS_OF_ENTRIES: dict[Kind, tuple[str, ...]] = {
     "communication": ("communication", "idle"),
@@ -100,10 +101,23 @@ def _within_entries(finding: Finding, document: Document) -> Finding:
 def in_order(findings: Sequence[Finding], document: Document, beside: Beside) -> tuple[Finding, ...]:
     """Return doubts, then what is worth most, with remarks about what is missing behind the first; start-up comes last,
     unless the recording holds little else."""
-    order = [*nothing_to_gain(findings, document), *ranked(findings, document)]
+    order = [*nothing_to_gain(findings, document), *_beside_the_first(ranked(findings, document))]
     is_most = is_mostly_startup(document) or (not document.phases.steps and _all_small(order, document))
     order = [*beside.startup, *order] if is_most else [*order, *beside.startup]
     return (*beside.doubts, *order[:1], *beside.remarks, *order[1:])[:MOST]
+
+
+def _beside_the_first(order: Sequence[Finding]) -> list[Finding]:
+    """Return the findings without those about idle time, copies or communication that are worth next to nothing beside
+    the first."""
+    most = order[0].time_at_stake_ns or 0 if order else 0
+    return [
+        finding
+        for finding in order
+        if finding.kind in (*KERNEL_KINDS, "memory", None)
+        or finding.time_at_stake_ns is None
+        or finding.time_at_stake_ns >= _BESIDE * most
+    ]
 
 
 def _all_small(findings: Iterable[Finding], document: Document) -> bool:
