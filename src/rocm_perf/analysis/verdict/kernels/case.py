@@ -7,6 +7,7 @@ import msgspec
 from rocm_perf.analysis.time.kernel_family import RUNTIME
 from rocm_perf.analysis.verdict.kernels.headroom import Headroom
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument
+from rocm_perf.analysis.verdict.kernels.kinds import Guess, KernelKind, guess, kind_of
 from rocm_perf.analysis.verdict.kernels.subjects import Subject
 from rocm_perf.analysis.verdict.kernels.words import (
     CLOSER,
@@ -25,6 +26,8 @@ LIMITS = 0.35  # of a roof: a kernel further away is limited by something else
 _PLAIN = 0.5
 _NOTHING = 0.02  # of its time: a unit that is full of useful work leaves no more
 _MORE_FIT = 1.5  # times as many waves as run: then it is not what each of them needs that keeps them few
+# Tables that hold something measured inside of kernels.
+_MEASURED = ("counters", "metrics", "pc_samples", "instructions")
 _OF_THE_LAUNCH: tuple[Label, ...] = ("launch/latency", "occupancy")
 
 
@@ -53,6 +56,27 @@ class Case(msgspec.Struct, frozen=True):
     def hint(self) -> Cause | None:
         """What its table of units hints at, where nothing else says what limits it."""
         return None if self._is_told_otherwise or self.label is not None else self.subject.first_cause
+
+    @property
+    def known_kind(self) -> KernelKind | None:
+        """What its name tells that it is; of several, what the costliest is, if they do the same for one library."""
+        return kind_of(self.subject.spots[0].kernel) if len(self.subject.kinds) == 1 else None
+
+    @property
+    def guess(self) -> Guess | None:
+        """What kernels of its kind are limited by, where nothing that was recorded says it, or says otherwise."""
+        kind = self.known_kind
+        told = self._is_told_otherwise or self.label is not None or self.hint is not None or self.near
+        if kind is None or told or self.measured:
+            return None
+        supposed = guess(kind, self.subject.spots[0].kernel, replayed=self.replayed)
+        far = self.room is not None and self.room.reached < LIMITS
+        return None if supposed is None or (far and supposed.roof) else supposed
+
+    @property
+    def measured(self) -> bool:
+        """Whether something was measured inside of kernels."""
+        return any(map(self.document.tables.get, _MEASURED))
 
     @property
     def _is_told_otherwise(self) -> bool:
@@ -97,10 +121,14 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def uncaptured(self) -> bool:
         """Whether it ran in replays of a graph whose capture, which has its operators and shapes, is not known."""
-        graphs = self.document.graphs
-        replayed = {row.kernel for graph in graphs.rows for row in graph.order}
         has_operators = self.document.tables.get("ops", 0) > 0
-        return has_operators and graphs.adoption is None and not replayed.isdisjoint(self.subject.kernels)
+        return has_operators and self.document.graphs.adoption is None and self.replayed
+
+    @property
+    def replayed(self) -> bool:
+        """Whether it ran in replays of a graph."""
+        ran = {row.kernel for graph in self.document.graphs.rows for row in graph.order}
+        return not ran.isdisjoint(self.subject.kernels)
 
     @property
     def moves(self) -> bool:

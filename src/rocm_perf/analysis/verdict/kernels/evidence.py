@@ -67,6 +67,8 @@ def _causes(case: Case) -> Iterator[str]:
     cause = case.cause or case.hint
     if cause is not None:
         yield from cause.evidence
+    if case.guess is not None and case.known_kind is not None:
+        yield f"a hint from its name, not a measurement: it is {case.known_kind.does}, and {case.guess.why}"
     if case.cause is not None and case.cause.is_not:
         yield f"it is not {case.cause.is_not}"
     yield from _support(case)

@@ -14,6 +14,7 @@ from rocm_perf.analysis.time.kernel_family import RUNTIME
 from rocm_perf.analysis.verdict.kernels.case import Case
 from rocm_perf.analysis.verdict.kernels.evidence import evidence_of
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument
+from rocm_perf.analysis.verdict.kernels.kinds import action
 from rocm_perf.analysis.verdict.kernels.words import (
     CAUSES,
     CLOSER,
@@ -22,13 +23,11 @@ from rocm_perf.analysis.verdict.kernels.words import (
     COUNT_IT,
     FAR_FROM_MEMORY_REMEDY,
     KINDS,
-    LIBRARY_REMEDIES,
     MOVER_CAUSE,
     MOVER_REMEDY,
     NARROWER,
     NEAR_IN_DOUBLE,
     NEAR_ROOF,
-    OWN_ATTENTION,
     REMEDIES,
     RIVAL_REMEDY,
     ROOFS,
@@ -44,9 +43,8 @@ from rocm_perf.units import format_count, format_share
 
 _GIVERS = {False: "memory gives", True: "the arithmetic units give"}  # by whether arithmetic is the roof
 _SETS_THE_PACE = 0.6  # of a roof: further below, something else holds a kernel back as well
-# Tables that hold something measured inside of kernels.
-_MEASURED = ("counters", "metrics", "pc_samples", "instructions")
-_BLAS = ("Tensile", "cuBLAS")
+_FAR = 0.1  # of a roof: less is said to be far below it, not to reach something
+_NARROW_WEIGHTS = "in 8 or 4 bits"  # what a remedy proposes, and the kernel may have
 _SPEEDUP = "judged_ns / (judged_ns - time_at_stake_ns), at most"
 
 
@@ -117,37 +115,45 @@ def _cause(case: Case) -> str:
     if case.moves:
         return (CONVERSION_CAUSE if case.subject.converts else MOVER_CAUSE).of(others)
     if case.label in ROOFS.values() and case.room is not None and case.room.reached < _SETS_THE_PACE:
-        return f"{_reaches(case)} of what {_GIVERS[case.room.computes]}"
+        return _reaches(case, f"what {_GIVERS[case.room.computes]}")
     if case.label is not None:
         probably = "probably " if case.because in UNMEASURED else ""
         return probably + CLOSER.get(case.closer, CAUSES[case.label]).of(others)
     if case.room is not None and case.kind != "kernel":
         could = "they could" if others else "it could"
-        return f"{_reaches(case)} of what {_GIVERS[case.room.computes] if case.fastest else could}"
+        return _reaches(case, f"what {_GIVERS[case.room.computes] if case.fastest else could}")
+    supposed = case.hint.title if case.hint else case.guess.limit if case.guess else ""
     if case.room is not None:
-        unknown = f"probably: {case.hint.title}" if case.hint else _not_known(case)
-        return f"{_reaches(case)} of {'their roofs' if others else 'its roof'}; {unknown}"
-    return f"probably {case.hint.title}" if case.hint else ""
+        unknown = f"probably: {supposed}" if supposed else _not_known(case)
+        return f"{_reaches(case, 'their roofs' if others else 'its roof')}; {unknown}"
+    return f"probably {supposed}" if supposed else ""
 
 
-def _reaches(case: Case) -> str:
+def _reaches(case: Case, roof: str) -> str:
     """How near it comes to its roof, which has to be known."""
     if case.room is None:
         return ""
+    share = format_share(case.room.reached)
+    if case.room.reached < _FAR:
+        about = "about " if case.room.bound == "about " else ""
+        verb = "are" if case.subject.others else "is"
+        return f"{case.subject.pronoun} {verb} far below {roof} ({about}{share.replace('<', 'below ')})"
     verb = "reach" if case.subject.others else "reaches"
-    return f"{case.subject.pronoun} {verb} {case.room.bound}{format_share(case.room.reached)}"
+    return f"{case.subject.pronoun} {verb} {case.room.bound}{share} of {roof}"
 
 
 def _not_known(case: Case) -> str:
     """That nothing says why it is not faster, and the reason where that is that nothing was counted; or the one sign
-    that there is."""
+    that there is, or what it is."""
     scratch = case.subject.evidence("scratch")
     if scratch is not None and not case.subject.others:
         return f"each work-item keeps {scratch.value:,.0f} bytes in scratch, which may be why"
     unknown = f"what limits {'them' if case.subject.others else 'it'} is unknown"
-    return (
-        unknown if any(map(case.document.tables.get, _MEASURED)) else f"{unknown}: no counters were recorded"
-    )
+    if case.measured:
+        return unknown
+    if case.known_kind is not None:
+        return f"{'each' if case.subject.others else 'it'} is {case.known_kind.does}"
+    return f"{unknown}: no counters were recorded"
 
 
 def _remedy(case: Case) -> str:
@@ -161,26 +167,29 @@ def _remedy(case: Case) -> str:
         return remedy("layout-conversions", setting_of(case.document))
     if case.cause is not None:
         return _remedy_of(case, case.cause)
-    if case.label is None and case.uncaptured and case.hint is None:
+    if case.label is None and case.uncaptured and case.hint is None and case.known_kind is None:
         return f"{UNCAPTURED_REMEDY} Or {_count_it(case.document)}"
     if case.hint is not None:
         return _remedy_of(case, case.hint)
     limit = case.label or ROOFS.get(case.kind)
     if limit in (None, *ROOFS.values()) and not case.near and (choice := _another_kernel(case)):
         return choice
+    if limit in ROOFS.values() and case.because in UNMEASURED and (usual := _usual(case)):
+        return usual
     if limit == "memory bandwidth" and _memory_gives_more(case):
         return _or_narrower(FAR_FROM_MEMORY_REMEDY, case)
     if closer := CLOSER_REMEDIES.get(case.closer):
         return closer
     if limit is None:
-        return _unknown_remedy(case.document)
+        return _usual(case) or _unknown_remedy(case.document)
     return _or_narrower(REMEDIES[limit], case) if limit in ROOFS.values() else REMEDIES[limit]
 
 
 def _remedy_of(case: Case, cause: Cause) -> str:
     """Return the remedy of a cause; of a library's kernel how to get another, unless the cause knows better."""
     for_callers = any(owner in catalogue()[cause.id].remedy for owner in owners(case.subject.spots[0].kernel))
-    return cause.remedy if for_callers else _another_kernel(case) or cause.remedy
+    done = case.subject.is_narrow and _NARROW_WEIGHTS in cause.remedy
+    return cause.remedy if for_callers and not done else _another_kernel(case) or cause.remedy
 
 
 def _unknown_remedy(document: Document) -> str:
@@ -212,17 +221,17 @@ def _memory_gives_more(case: Case) -> bool:
 
 def _another_kernel(case: Case) -> str | None:
     """How somebody who only calls this kernel gets another; None where the kernel may be their own."""
-    if len(case.subject.kinds) != 1:
+    kind = case.known_kind
+    return _usual(case) if kind is not None and kind.another and case.subject.library else None
+
+
+def _usual(case: Case) -> str | None:
+    """What is usually done about a kernel of its kind."""
+    kind = case.known_kind
+    if kind is None:
         return None
-    (kind,) = case.subject.kinds
-    if kind.name == "attention" and kind.library not in OWN_ATTENTION:
-        return remedy("another-attention", setting_of(case.document))
-    if (kind.name, kind.library) == ("gemm", "Triton"):
-        return _or_narrower(remedy("product-in-triton", setting_of(case.document)), case)
-    if kind.name == "gemm" and kind.library in _BLAS:
-        return _or_narrower(remedy("product-of-library", setting_of(case.document)), case)
-    text = LIBRARY_REMEDIES.get((kind.name, kind.library))
-    return text and _or_narrower(text, case)
+    text = action(kind, setting_of(case.document))
+    return _or_narrower(text, case) if kind.narrow else text
 
 
 def _speedup(document: Document, stake_ns: int | None) -> Quantity | None:

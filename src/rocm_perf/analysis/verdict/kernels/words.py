@@ -105,23 +105,6 @@ CLOSER_REMEDIES = {
     "lds_conflicts": "Pad the rows of the tile by one element, or swizzle its layout, so that the lanes of a wave hit "
     "different banks.",
 }
-# By family and library: who calls a library cannot rewrite its kernel, but has a say in which one it takes.
-LIBRARY_REMEDIES = {
-    (
-        "convolution",
-        "MIOpen",
-    ): "MIOpen chooses among many kernels: let it search for these sizes (MIOPEN_FIND_ENFORCE=3 for one "
-    "run, in torch with torch.backends.cudnn.benchmark = True), and keep tensors in channels_last.",
-    ("convolution", "cuDNN"): "cuDNN chooses among many kernels: let it try them for these sizes (in torch "
-    "torch.backends.cudnn.benchmark = True), and keep tensors in channels_last.",
-    (
-        "gemm",
-        "TensorRT-LLM/FlashInfer",
-    ): "TensorRT-LLM and FlashInfer choose among compiled kernels by the number of "
-    "tokens: let them be tried for these sizes (flashinfer.autotune, which vLLM calls when it starts), give "
-    "a step more tokens, or measure another backend for the product (CUTLASS, Triton).",
-}
-OWN_ATTENTION = ("ggml",)  # has one implementation
 RUNTIME_CAUSE = Cause(
     "it copies and fills buffers for the program", "they copy and fill buffers for the program"
 )
@@ -149,8 +132,8 @@ IN_DOUBLE = (
     "it multiplies in double precision, several times slower than narrower types: needed, or numpy's default?"
 )
 RIVAL_REMEDY = (
-    "Use {}, or compare the two: how each divides the work among work-items and reads memory. What it moves and where "
-    "its waves wait would tell why."
+    "Use {}, or compare the two: which elements neighbouring work-items take (consecutive ones are read together), "
+    "registers and scratch memory. What it moves and where its waves wait would tell why."
 )
 COUNT_IT = "count what its units do and where its waves wait (rocm-perf profile --deep)."
 UNCAPTURED_REMEDY = (

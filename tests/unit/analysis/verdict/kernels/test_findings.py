@@ -719,3 +719,35 @@ def test_products_in_double_precision_are_said_to_be() -> None:
         assert any("double precision" in line for line in first.evidence)
     first, _ = said(series(("Cijk_Ailk_Bljk_SB_MT64x64x8", 700_000), ("other", 300_000)))
     assert not any("double precision" in line for line in first.evidence)
+
+
+# --- what a name tells where nothing else does ---
+
+
+def test_a_kind_of_kernel_has_a_hint_and_something_to_do_without_counters() -> None:
+    first = said(series(("DeviceRadixSortOnesweepKernel", 700_000), ("other", 100_000)))[0]
+    assert first.title.endswith("of the kernel time: probably passes over the keys set the pace")
+    assert first.evidence[0].startswith(
+        "a hint from its name, not a measurement: it is a sort, and a radix sort"
+    )
+    assert first.remedy.startswith("Sort fewer bits (begin_bit and end_bit of hipcub::DeviceRadixSort)")
+    assert first.time_at_stake_ns is None
+    assert first.kind == "kernel"
+
+
+def test_a_hint_from_a_name_contradicts_no_counter() -> None:
+    first = said(counted({**WORK, "SQ_WAVES": 1.0}, name="DeviceRadixSortOnesweepKernel"))[0]
+    assert "passes over" not in first.title
+    assert not any("hint from its name" in sentence for sentence in first.evidence)
+
+
+def test_a_products_own_kernel_is_told_of_libraries() -> None:
+    first = said(series(("batched_matrix_multiplication", 900_000)))[0]
+    assert "probably a library's product would be several times as fast" in first.title
+    assert first.remedy.startswith("Call a library for it (hipblasGemmStridedBatchedEx")
+
+
+def test_a_kernel_that_is_known_without_a_hint_says_what_it_is() -> None:
+    first = said(series(("fused_moe_kernel", 900_000)))[0]
+    assert first.title.endswith("of the kernel time; it is the matrix product of a mixture of experts")
+    assert first.remedy.startswith("Tune its tiles for these numbers of tokens and experts")
