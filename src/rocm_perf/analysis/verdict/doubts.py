@@ -34,6 +34,8 @@ DOUBTS = frozenset(
         "graph-capture",
         "nothing-readable",
         "nothing-recorded",
+        "no-steps",
+        "host-alone",
         "ran-on-cpu",
         "unknown-accelerator",
         "start-up",

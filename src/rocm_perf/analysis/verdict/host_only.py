@@ -13,6 +13,7 @@ from rocm_perf.analysis.remedies.setting import setting
 from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.busy import wall_ns
 from rocm_perf.analysis.trust.coverage import described
+from rocm_perf.analysis.verdict.host_time import host_alone, longest_functions
 from rocm_perf.model.calls import COPY_CALL, HOST_CALL, LAUNCH_CALL
 from rocm_perf.model.collection import NO_STEPS, CollectionRecord
 from rocm_perf.model.finding import Finding
@@ -47,11 +48,15 @@ _WHEELS = {
 }
 _MOST = 0.5  # of the time inside calls
 _LARGE = 0.2  # of the wall
+_FASTER = (
+    3  # times the clock of the slowest GPU, on average: an idle one falls to a tenth of its highest clock
+)
 # Calls that ask about devices or register code, and set nothing in motion.
 _QUERY = (
     r"Get(Device|Version|Error|LastError|Attribute|Propert|Limit|Count)|^hipPeek|DriverGetVersion|^__hip|^hipInit"
     r"|^hsa_\w*(get_\w*info|iterate|get_major|get_extension|status_string)"
 )
+_MOVES = f"{LAUNCH_CALL}|{COPY_CALL}"
 _NO_WORK = re.compile(r"\b(ranges|flows)\b")  # what a loss names that cannot have been work of a GPU
 _ABOUT = ("nodes", "processes")
 _FOLLOW = "Record the process that launches: launchers, servers and test runners start it as their child."
@@ -64,12 +69,24 @@ def host_only(trace: Trace) -> Finding | None:
     if (other := _on_another_device(trace)) is not None:
         return other
     calls = timed_calls(trace).with_columns(pl.col("name").cast(pl.String))
-    if not calls.height:
-        return _on_the_cpu(trace) or _unreadable(trace) or _nothing(trace)
     name = pl.col("name").str
     if not calls.filter(~name.contains(_QUERY)).height:
-        return _on_the_cpu(trace) or _unreadable(trace) or _queries(calls)
+        return (
+            _waiting_for_others(trace)
+            or _on_the_cpu(trace)
+            or _unreadable(trace)
+            or host_alone(trace)
+            or (_queries(calls) if calls.height else _nothing(trace))
+        )
+    if not calls.filter(name.contains(_MOVES)).height and (found := _waiting_for_others(trace)) is not None:
+        return found
     return _start_up(trace, calls) or _no_kernels(trace, calls)
+
+
+def _waiting_for_others(trace: Trace) -> Finding | None:
+    """Return that other processes hold the host's time, whatever it computes with."""
+    found = host_alone(trace)
+    return found if found is not None and found.kind == "communication" else None
 
 
 def _unreadable(trace: Trace) -> Finding | None:
@@ -97,14 +114,49 @@ def _nothing(trace: Trace) -> Finding:
     if not held and (known := _reason_of_record(trace)) is not None:
         return known
     listed = f"it holds {', '.join(held)}, and neither GPU work nor calls of a GPU runtime"
+    advice = remedy("record-gpu", setting(trace))
+    follow = "" if "Record the process" in advice else f"{_FOLLOW} "
     return Finding(
         id="nothing-recorded",
         severity="error",
         kind="cannot-tell",
         title="No work of a GPU was recorded" if held else "The recording is empty",
-        evidence=(listed,) if held else ("no call, no kernel and no copy is in it",),
-        remedy=f"Nothing can be concluded. {_FOLLOW} {remedy('record-gpu', setting(trace))}",
+        evidence=(listed, *_host(trace), *_clocks(trace))
+        if held
+        else ("no call, no kernel and no copy is in it",),
+        remedy=f"Nothing can be concluded about a GPU. {follow}{advice}",
     )
+
+
+def _host(trace: Trace) -> list[str]:
+    """Return in what the host spent its time, where that was recorded."""
+    longest = longest_functions(trace)
+    return [f"the host's time: {', '.join(longest)}"] if longest else []
+
+
+def _clocks(trace: Trace) -> list[str]:
+    """Return which GPUs ran at far higher clocks than others: something ran there, recorded or not."""
+    of_clocks = (pl.col("metric") == "clock_mhz") & pl.col("agent_id").is_not_null()
+    means = (
+        trace.lazy("samples")
+        .filter(of_clocks)
+        .group_by("node", "agent_id")
+        .agg(pl.col("value").mean())
+        .drop_nulls("value")
+        .sort("node", "agent_id")
+        .collect()
+    )
+    lowest = means["value"].min()
+    if not isinstance(lowest, float):
+        return []
+    fast = means.filter(pl.col("value") > _FASTER * lowest)
+    if not 0 < fast.height < means.height:
+        return []
+    names = ", ".join(
+        f"GPU {gpu} at {mhz:,.0f} MHz" for gpu, mhz in fast.select("agent_id", "value").iter_rows()
+    )
+    others = format_count(means.height - fast.height, "other")
+    return [f"{names}, {others} from {lowest:,.0f} MHz on: something ran there that was not recorded"]
 
 
 def _reason_of_record(trace: Trace) -> Finding | None:
@@ -272,6 +324,6 @@ def _no_kernels(trace: Trace, calls: pl.DataFrame) -> Finding:
         severity="error",
         kind="unrecorded-work" if launched or copied else "cannot-tell",
         title=title if launched or copied else unused,
-        evidence=(f"{count}, {used} among them, but no kernel and no copy",),
+        evidence=(f"{count}, {used} among them, but no kernel and no copy", *_clocks(trace)),
         remedy=remedy("record-gpu", setting(trace)),
     )

@@ -14,6 +14,7 @@ from rocm_perf.units import NS_PER_MS, format_count, format_ns, format_share
 
 _MOST = 0.5  # of the summed time
 _MUCH = 0.2  # of the kernel time: collectives that take more come first
+_SOME = 0.05  # : less is not worth a line
 _FEW = 4  # calls of a function, each of at least
 _LONG_NS = NS_PER_MS  # : it is made once, not in a loop
 _LONGEST_NS = float(1 << 62)  # times are kept as 64-bit integers
@@ -33,13 +34,13 @@ _WORDS: dict[str, tuple[Kind, str, str]] = {
     ),
     "waiting": (
         "cannot-tell",
-        "The host waits for the GPU in {share} of its time in calls; for what cannot be told",
-        "A wait lasts as long as the kernels it waits for, which are not in the file. ",
+        "The host waits for the GPU in {share} of its time in calls ({first}); for what cannot be told",
+        "A wait lasts as long as the kernels it waits for: with their times it can be told which these are. ",
     ),
     "copying": (
         "cannot-tell",
-        "Copying calls take {share} of the time in calls; whether they copy or wait cannot be told",
-        "A blocking copy also waits for the kernels before it, which are not in the file. ",
+        "Copying calls take {share} of the time in calls ({first}); whether they copy or wait cannot be told",
+        "A blocking copy also waits for the kernels before it: times of kernels and copies tell one from the other. ",
     ),
     "launching": (
         "host-bound",
@@ -111,11 +112,30 @@ def _calls(trace: Trace, sums: pl.DataFrame) -> list[Finding]:
             id="statistics-of-calls",
             severity="info",
             kind=kind,
-            title=title.format(share=format_share(share)),
-            evidence=(*evidence, "the file holds sums, no kernel and no point in time"),
+            title=title.format(share=format_share(share), first=_first(classes, name)),
+            evidence=(
+                *evidence,
+                *_once(classes, name),
+                "the file holds sums, no kernel and no point in time",
+            ),
             remedy=advice + _RECORD,
         )
     ]
+
+
+def _first(classes: pl.DataFrame, name: str) -> str:
+    """Return the call of a class that takes longest, with how long one takes."""
+    row = classes.filter(pl.col("class") == name).sort("total_ns", descending=True).row(0, named=True)
+    calls = row["calls"] or 0
+    each = f", {format_ns(row['total_ns'] / calls)} each" if calls > 1 else ""
+    return f"{row['name']}{each}"
+
+
+def _once(classes: pl.DataFrame, name: str) -> list[str]:
+    """Return the calls that are made a few times and take long, where they are not what most time goes into."""
+    rows = classes.filter((pl.col("class") == "once") & (pl.lit(name) != "once"))
+    much = rows.filter(pl.col("total_ns") >= _SOME * float(classes["total_ns"].sum()))
+    return [f"made once, as start-up is: {_listed(much)}"] if much.height else []
 
 
 def _beside_copies(copied: pl.DataFrame, spent_ns: float) -> tuple[str, str, str]:

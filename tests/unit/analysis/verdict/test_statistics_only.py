@@ -42,6 +42,14 @@ def test_the_calls_with_most_time_decide(calls: dict[str, tuple[int, float]], ki
     assert word in " ".join((finding.title, *finding.evidence))
 
 
+def test_the_call_is_named_with_how_long_one_takes_and_what_is_made_once_is_told_apart() -> None:
+    calls = {"hipMemcpy": (1_005, 1_248 * MS), "hipMemset": (1, 297 * MS), "hipLaunchKernel": (5_000, 9 * MS)}
+    (finding,) = examine(trace(summaries=sums("hip", **calls)), "x").findings
+    assert "(hipMemcpy, 1.24 ms each)" in finding.title
+    assert "made once, as start-up is: hipMemset 297 ms in 1 call" in finding.evidence
+    assert "times of kernels and copies tell one from the other" in finding.remedy
+
+
 def test_collectives_that_take_most_kernel_time_come_first() -> None:
     rows = sums("kernel", **{"ncclDevKernel_Generic(x)": (142, 916 * MS), "Cijk_Alik": (9_000, 90 * MS)})
     first = examine(trace(summaries=rows), "x").findings[0]
