@@ -41,7 +41,7 @@ def recording(tmp_path: Path) -> Path:
 def test_analyze_answers_in_a_screenful(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["analyze", str(recording)]) == 0
     out = capsys.readouterr().out
-    assert "In a step the GPU works 60 ns of 100 ns (60.0 %)" in out
+    assert "the GPU computes 60 ns (60.0 %)" in out
     assert "scale" in out
     assert len(out.splitlines()) <= 40
 

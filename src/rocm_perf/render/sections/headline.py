@@ -166,11 +166,12 @@ def _working(document: Document) -> str:
         for kind, verb in _VERBS.items()
         if (total_ns := kind_ns(ledger.entries, kind)) >= _LEAST * ledger.judged_ns
     ]
-    whole = (
-        f"{_step(document)} of {length}{_beyond_the_phase(document)}"
-        if steps
-        else f"{length}{_apart_from_pauses(document)}"
-    )
+    if not steps:
+        whole = f"{length}{_apart_from_pauses(document)}"
+    elif document.phases.kernel is not None:
+        whole = f"the {length} from one launch to the next"
+    else:
+        whole = f"{_step(document)} of {length}{_beyond_the_phase(document)}"
     return f"Of {whole} {who} {_listed(parts)}"
 
 
@@ -178,7 +179,13 @@ def _step(document: Document) -> str:
     """Return what a step is called whose length is a mean: the phases tell the median."""
     usual = document.phases.step_ns.value
     mean = document.ledger.judged_ns / max(steps_of_gpus(document), 1)
-    return "a step" if usual and abs(mean - usual) <= _ALIKE * usual else "an average step"
+    is_usual = usual and abs(mean - usual) <= _ALIKE * usual
+    return "a step" if is_usual else "an average step"
+
+
+def unit(document: Document) -> str:
+    """Return what repeats: a step of the program, or the launch of its one kernel."""
+    return "step" if document.phases.kernel is None else "launch"
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -296,7 +303,11 @@ def worth(finding: Finding, document: Document) -> str:
     stake, steps, wall = finding.time_at_stake_ns, document.judged_steps, document.judged_ns
     if stake is None or is_next_to_nothing(stake, wall):
         return ""
-    part = f"{format_ns(stake / steps)} of each step" if steps else f"{format_ns(stake)} of {format_ns(wall)}"
+    part = (
+        f"{format_ns(stake / steps)} of each {unit(document)}"
+        if steps
+        else f"{format_ns(stake)} of {format_ns(wall)}"
+    )
     basis = _basis(finding)
     known = f", {basis}" if basis else ""
     if not 0 < stake < wall:

@@ -9,6 +9,7 @@ from rocm_perf.model.document import Document
 from rocm_perf.model.quantity import Quantity, ratio
 from rocm_perf.model.results.ledger import Entry, EntryKind, GpuLedger, Ledger
 from rocm_perf.model.results.times import GpuName, gpu_numbers
+from rocm_perf.render.sections.headline import unit
 from rocm_perf.render.sections.section import (
     Column,
     Columns,
@@ -38,6 +39,7 @@ _SEVERAL = 2  # causes: a line about one says no more than the sentence above it
 _CAUSES = 4  # of idle time that a line names
 _DIFFERENT = 0.01  # of the judged time: GPUs that differ by less are told together
 _TELLING = 2  # entries whose evidence is told in words
+_PLURALS = {"step": "steps", "launch": "launches"}
 _KNOWN = {"measured": "recorded", "inferred": "inferred", "unknown": "unknown"}
 _KNOWN_LEGEND = (
     "recorded: the recording shows it; inferred: it follows from what happens just before and after; unknown: nothing "
@@ -84,7 +86,7 @@ def idle_words(ledger: Ledger) -> str:
 def _lines(document: Document) -> list[str]:
     ledger, steps = document.ledger, document.judged_steps
     gpus = f"{len(ledger.gpus)} GPUs" if len(ledger.gpus) > 1 else "the GPU"
-    each = f" of {format_count(steps, 'step')}" if steps else ""
+    each = f" of {format_count(steps, unit(document), _PLURALS[unit(document)])}" if steps else ""
     lines = [
         f"The judged time of {gpus}: {format_ns(ledger.judged_ns)}{' in all' * (len(ledger.gpus) > 1)}{each}. "
         "Each moment counts once, for a kernel before anything that runs beside it."
@@ -104,7 +106,9 @@ def _entries(document: Document, top: int) -> tuple[Grid, ...]:
     rows.append(_Row(_part(ledger.judged_ns, ledger), _of_step(ledger.judged_ns, steps), "sum"))
     columns: Columns[_Row] = (
         explained("share", share, lambda row: row.share, "time of the entry / judged time"),
-        explained("per step" if steps else "time", time, lambda row: row.total, "ledger.entries"),
+        explained(
+            f"per {unit(document)}" if steps else "time", time, lambda row: row.total, "ledger.entries"
+        ),
         text("what", lambda row: row.what),
         text("known", lambda row: row.known, legend=_KNOWN_LEGEND),
         code("where", lambda row: row.place),
