@@ -59,6 +59,10 @@ def leads(doubt: Finding, trace: Trace) -> bool:
     if doubt.id == "kernels-lost":
         lost, launched = single_losses(trace)
         return lost > _MOST * launched
+    if doubt.id == "events-missing" and (numbers := thinned(trace)) is not None:
+        return numbers.numbered - numbers.recorded > _MOST * numbers.numbered
+    if doubt.id == "dispatches-missing" and (counted := excerpts(trace)) is not None:
+        return counted.numbered - counted.recorded > _MOST * counted.numbered
     found = replays(trace) if doubt.id == "graph-kernels-lost" else None
     return found is None or found.missing > _MOST * (found.missing + found.recorded)
 

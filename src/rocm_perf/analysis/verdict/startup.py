@@ -7,17 +7,31 @@ import polars as pl
 from rocm_perf.analysis.basis.intervals import total_union_ns
 from rocm_perf.analysis.basis.launched import launched_work, timed_calls
 from rocm_perf.analysis.basis.names import short_name
-from rocm_perf.analysis.idle.first_calls import one_off_calls, startup_calls
+from rocm_perf.analysis.idle.first_calls import one_off_calls
+from rocm_perf.analysis.ledger.idle import COMPILING
 from rocm_perf.analysis.remedies.setting import setting
 from rocm_perf.analysis.remedies.table import remedy
+from rocm_perf.model.calls import COPY_CALL, LAUNCH_CALL
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
 from rocm_perf.model.results.phases import Pause
 from rocm_perf.model.trace import Trace
-from rocm_perf.units import format_count, format_ns, format_share
+from rocm_perf.units import NS_PER_MS, format_count, format_ns, format_share
 
 _Timed = tuple[int, str]  # nanoseconds, and what they went into
 
+_PROCESS = ("node", "pid")
+_SET_UP = "setting up devices"
+# What a call is for that takes long once, by its name; the first that fits.
+_USES = {
+    "compiling": COMPILING,
+    "loading code": rf"{LAUNCH_CALL}|Module|Library|GetFunction|FuncGet|FuncSet|Occupancy|GraphInstantiate|Link",
+    _SET_UP: r"Init|Ctx|Context|DeviceGet|GetDevice|SetDevice|Stream|Event|DriverGet|hsa_(init|agent|system)",
+    "first copies": rf"{COPY_CALL}|Memset",
+    "allocating": r"Malloc|Alloc|Free|HostRegister|MemPool|MemCreate|MemMap",
+}
+_SURE = 2  # of them, which say it whenever they are called
+_NAMES = 2
 _CALLS = 3
 _PAUSES = 2
 _MUCH = 0.01  # of the start-up: calls that take less explain nothing
@@ -113,12 +127,40 @@ def _evidence(document: Document, whole: Trace) -> list[str]:
 
 
 def _first_calls(document: Document, whole: Trace) -> list[_Timed]:
-    first = startup_calls(whole)[:_CALLS]
-    spent = sum(call.total_ns for call in first)
-    if not first or spent < _MUCH * one_off_ns(document):
+    """What calls that took long once were for, with those that took longest."""
+    uses = _first_uses(whole)[:_CALLS]
+    spent = sum(ns for ns, _ in uses)
+    if not uses or spent < _MUCH * one_off_ns(document):
         return []
-    calls = ", ".join(f"{call.name} {format_ns(call.total_ns)}" for call in first)
-    return [(spent, f"calls that took long once: {calls}")]
+    return [(spent, f"calls that took long once: {', '.join(use for _, use in uses)}")]
+
+
+def _first_uses(whole: Trace) -> list[_Timed]:
+    """What first uses are for. The first long call of a process, before any work, sets up the device as well, whatever
+    it is called."""
+    calls = one_off_calls(whole).with_columns(pl.col("name").cast(pl.String)).sort("start_ns")
+    is_long = pl.col("own") >= NS_PER_MS
+    nothing_ran = pl.col("start_ns") < pl.lit(launched_work(whole)["start_ns"].min(), pl.Int64)
+    is_first = is_long & (is_long.cum_sum().over(_PROCESS) == 1) & nothing_ran
+    found = [
+        pl.when(pl.col("name").str.contains(pattern)).then(pl.lit(use)) for use, pattern in _USES.items()
+    ]
+    use = pl.coalesce(*found[:_SURE], pl.when(is_first).then(pl.lit(_SET_UP)), *found, pl.lit("other calls"))
+    summed = calls.with_columns(use.alias("use")).group_by("use", "name").agg(pl.col("own").sum())
+    longest = summed.sort("own", "name", descending=[True, False])
+    uses = longest.group_by("use", maintain_order=True).agg(pl.col("own").sum().alias("total"), "name", "own")
+    rows = uses.sort("total", "use", descending=[True, False]).rows(named=True)
+    return [
+        (row["total"], f"{row['use']} {format_ns(row['total'])} ({_called(row['name'], row['own'])})")
+        for row in rows
+    ]
+
+
+def _called(names: list[str], spent: list[int]) -> str:
+    """Return the calls that took longest, with their times where there are several."""
+    if len(names) == 1:
+        return names[0]
+    return ", ".join(f"{name} {format_ns(ns)}" for name, ns in list(zip(names, spent, strict=True))[:_NAMES])
 
 
 def _pauses(document: Document, whole: Trace) -> list[_Timed]:

@@ -85,3 +85,25 @@ def test_a_hiccup_of_what_goes_on_is_no_start_up(recording: Trace, is_startup: b
     found = [one.id for one in examine(recording, "x").findings]
     assert ("startup" in found) == is_startup
     assert is_startup or found[0] == "host-bound"
+
+
+def test_what_first_uses_were_for() -> None:
+    longs = [
+        ("hipMemcpy", 0, 300),  # the first long call of the process
+        ("hipModuleLoadData", 310, 330),
+        ("hiprtcCompileProgram", 340, 380),
+        ("hipMalloc", 390, 400),
+    ]
+    calls = [call(name, start * MS, end * MS) for name, start, end in longs]
+    calls.insert(0, call("hipGetDeviceCount", -800 * US, -100 * US))
+    starts = [410 * MS + n * 50 * US for n in range(30)]
+    calls += [call("hipLaunchKernel", at - 9 * US, at - 5 * US, n + 1) for n, at in enumerate(starts)]
+    rows = [kernel(f"k{n}", at, at + (5 + n % 7) * US, correlation_id=n + 1) for n, at in enumerate(starts)]
+    said = next(
+        line for line in evidence(trace(dispatches=rows, api_calls=calls)) if "took long once" in line
+    )
+    assert said == (
+        "calls that took long once: setting up devices 301 ms (hipMemcpy 300 ms, "
+        "hipGetDeviceCount 700 us), compiling 40.0 ms (hiprtcCompileProgram), "
+        "loading code 20.0 ms (hipModuleLoadData)"
+    )
