@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.time.kernel_family import RUNTIME
 from rocm_perf.analysis.verdict.kernels.headroom import Headroom
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument
@@ -19,6 +20,7 @@ from rocm_perf.analysis.verdict.kernels.words import (
 )
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Kind, is_next_to_nothing
+from rocm_perf.model.instances import names_apart
 from rocm_perf.model.results.bottleneck import Label, Rival
 from rocm_perf.model.results.limits import Cause
 
@@ -56,6 +58,17 @@ class Case(msgspec.Struct, frozen=True):
     def hint(self) -> Cause | None:
         """What its table of units hints at, where nothing else says what limits it."""
         return None if self._is_told_otherwise or self.label is not None else self.subject.first_cause
+
+    @property
+    def rivals(self) -> tuple[str, str]:
+        """The names of the kernel and of its rival, told apart where they are instances of one."""
+        if self.rival is None:
+            return self.subject.name, ""
+        fast = short_name(self.rival.fast)
+        if fast != self.subject.name:
+            return self.subject.name, fast
+        names = names_apart(fast, (self.rival.slow, self.rival.fast))
+        return names[self.rival.slow], names[self.rival.fast]
 
     @property
     def known_kind(self) -> KernelKind | None:

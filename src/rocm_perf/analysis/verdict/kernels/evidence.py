@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_perf.analysis.basis.names import demangle, short_name
+from rocm_perf.analysis.basis.names import demangle
 from rocm_perf.analysis.roofline.build import NO_WORK
 from rocm_perf.analysis.verdict.kernels.case import LIMITS, Case
 from rocm_perf.analysis.verdict.kernels.headroom import worth
@@ -20,15 +20,17 @@ from rocm_perf.analysis.verdict.kernels.words import (
     nothing_to_gain,
 )
 from rocm_perf.model.finding import is_next_to_nothing
+from rocm_perf.model.instances import names_apart
 from rocm_perf.model.results.bottleneck import Rival
 from rocm_perf.model.results.roofline import KernelRoofline
 from rocm_perf.model.results.times import Hotspot
-from rocm_perf.units import format_bytes, format_count, format_ns
+from rocm_perf.units import format_bytes, format_count, format_ns, format_share
 
 _SHORT_NS = 10_000  # a dispatch this short ends before the memory of a large GPU is busy
 _SPREAD = 3.0  # times the median: a dispatch this slow is another case than the others
 _WEIGHTY = 0.2  # of the kernel's time
 _SHOWN = 0.1  # a smaller share supports nothing
+_SEVERAL = 2  # kernels of one short name
 _LONGEST_NAME = 100  # characters
 
 
@@ -49,6 +51,7 @@ def evidence_of(case: Case) -> Iterator[str]:
         yield ADDS_BY_INDEX
     if case.kind == "kernel":
         yield _unknown(case)
+    yield from _instances(case.subject)
     yield from _in_full(case.subject)
     yield from _by_a_tenth(case)
     if case.label != "launch/latency":
@@ -61,7 +64,7 @@ def _causes(case: Case) -> Iterator[str]:
     if _roof_leads(case):
         yield from _roof(case)
     if case.rival is not None:
-        yield _rivalry(case.rival)
+        yield _rivalry(case.rival, case.rivals[1])
     if case.instrument is not None:
         yield from case.instrument.evidence
     cause = case.cause or case.hint
@@ -137,10 +140,10 @@ def _moved(point: KernelRoofline) -> Iterator[str]:
         )
 
 
-def _rivalry(rival: Rival) -> str:
+def _rivalry(rival: Rival, fast: str) -> str:
     return (
         f"{format_ns(rival.slow_ns)} a dispatch (median) against {format_ns(rival.fast_ns)} of "
-        f"{short_name(rival.fast)}; they are treated as alternatives for the same problem: {rival.basis}"
+        f"{fast}; they are treated as alternatives for the same problem: {rival.basis}"
     )
 
 
@@ -185,6 +188,17 @@ def _nor_computed(case: Case) -> str:
 def _none_of(missing: list[str]) -> str:
     *first, last = missing
     return f"no {', no '.join(first)} and no {last} were" if first else f"no {last} were"
+
+
+def _instances(subject: Subject) -> Iterator[str]:
+    """Which of several kernels of one short name takes most of its time."""
+    kernels = tuple(dict.fromkeys(spot.kernel for spot in subject.spots))
+    if subject.others or len(kernels) < _SEVERAL:
+        return
+    first = subject.spots[0].kernel
+    most = sum(spot.total_ns for spot in subject.spots if spot.kernel == first) / max(subject.total_ns, 1)
+    name = names_apart(subject.name, kernels)[first]
+    yield f"{len(kernels)} kernels have this name; {name} takes {format_share(most)}"
 
 
 def _in_full(subject: Subject) -> Iterator[str]:

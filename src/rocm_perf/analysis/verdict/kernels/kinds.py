@@ -114,7 +114,7 @@ def guess(kind: KernelKind, kernel: str, *, replayed: bool) -> Guess | None:
     replayed
         Whether it runs in replays of a graph, as servers decode.
     """
-    by_tile = _by_tile(kernel) if kind.tile else None
+    by_tile = _by_tile(kernel, kind) if kind.tile else None
     if by_tile is not None:
         return by_tile
     if not kind.limit or (kind.graph and not replayed):
@@ -122,7 +122,7 @@ def guess(kind: KernelKind, kernel: str, *, replayed: bool) -> Guess | None:
     return Guess(kind.limit, kind.why, roof=kind.roof)
 
 
-def _by_tile(kernel: str) -> Guess | None:
+def _by_tile(kernel: str, kind: KernelKind) -> Guess | None:
     """Return what the tile in a name tells: the library chose it for the sizes of the product."""
     known, grouped = tile(kernel), product_of(kernel, (1, 1, 1))
     high, wide = (grouped.height, grouped.width) if grouped is not None else known.sides if known else (0, 0)
@@ -131,7 +131,7 @@ def _by_tile(kernel: str) -> Guess | None:
     few, many = sorted((high, wide))
     if few <= _FEW_ROWS and many >= _LONG * few:
         return Guess(
-            "reading the larger operand sets the pace",
+            kind.limit or "reading the larger operand sets the pace",
             f"its tiles have {high} x {wide} elements, as for results with few rows or columns: each value of the "
             "larger operand is read for little arithmetic",
             roof=True,

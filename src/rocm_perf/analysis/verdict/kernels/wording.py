@@ -85,9 +85,8 @@ def _title(case: Case) -> str:
     name = case.subject.name
     if case.rival is not None:
         ratio = case.rival.slow_ns / case.rival.fast_ns
-        return (
-            f"{name} takes {ratio:.1f} times as long as the alternative kernel {short_name(case.rival.fast)}"
-        )
+        slow, fast = case.rivals
+        return f"{slow} takes {ratio:.1f} times as long as the alternative kernel {fast}"
     others, share = case.subject.others, format_share(case.subject.share)
     if others:
         both = f"{name} and {format_count(others, 'other kernel')}"
@@ -158,7 +157,7 @@ def _not_known(case: Case) -> str:
 
 def _remedy(case: Case) -> str:
     if case.rival is not None and case.label is None:
-        return RIVAL_REMEDY.format(short_name(case.rival.fast))
+        return RIVAL_REMEDY.format(case.rivals[1])
     if case.subject.library == RUNTIME:
         return remedy("buffers-by-runtime", setting_of(case.document))
     if case.moves:

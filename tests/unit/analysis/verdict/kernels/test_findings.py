@@ -751,3 +751,22 @@ def test_a_kernel_that_is_known_without_a_hint_says_what_it_is() -> None:
     first = said(series(("fused_moe_kernel", 900_000)))[0]
     assert first.title.endswith("of the kernel time; it is the matrix product of a mixture of experts")
     assert first.remedy.startswith("Tune its tiles for these numbers of tokens and experts")
+
+
+def test_instances_of_one_kernel_are_told_apart() -> None:
+    first = said(series(("void k<float, 4>(float*)", 700_000), ("void k<double, 4>(double*)", 300_000)))[0]
+    assert first.title.startswith("k takes 100.0 % of the kernel time")
+    assert "2 kernels have this name; k<float> takes 70.0 %" in first.evidence
+
+
+def test_hardly_any_of_a_roof_is_not_said_to_be_reached() -> None:
+    titles = [product("my_product", length_ns).title for length_ns in (500_000, 5_000_000, 500_000_000)]
+    assert "it reaches at least 21.0 % of its roof" in titles[0]
+    assert "it is far below its roof (2.1 %)" in titles[1]
+    assert "it is far below its roof (below 0.1 %)" in titles[2]
+
+
+def test_a_hint_of_a_roof_is_not_said_of_what_is_far_below_it() -> None:
+    first = product("Cijk_Alik_Bljk_BBS_BH_MT256x192x64_MI16x16x1", 5_000_000)
+    assert "arithmetic sets the pace" not in first.title
+    assert not any("hint from its name" in sentence for sentence in first.evidence)

@@ -102,6 +102,12 @@ def test_what_the_library_chose_a_small_or_large_tile_for() -> None:
     assert between is square is None
 
 
+def test_a_low_tile_of_experts_is_one_that_reads_weights() -> None:
+    few = guess(named("experts"), "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1_swiglu", replayed=False)
+    assert few is not None
+    assert few.limit == "reading the weights of the experts sets the pace"
+
+
 def test_weights_of_experts_are_said_to_set_the_pace_in_replays_only() -> None:
     """A prefill has thousands of tokens, and runs outside of graphs."""
     experts = named("experts")
