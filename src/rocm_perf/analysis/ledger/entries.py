@@ -13,7 +13,7 @@ from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.basis.profiled_times import only_lengths
 from rocm_perf.analysis.idle.gaps import idle_doubt
 from rocm_perf.analysis.ledger.busy import busy_time
-from rocm_perf.analysis.ledger.idle import idle_time
+from rocm_perf.analysis.ledger.idle import BEFORE_A_COPY, idle_time
 from rocm_perf.analysis.time.hotspots import hotspots
 from rocm_perf.analysis.time.kernel_family import family
 from rocm_perf.model.results.ledger import Certainty, Entry, EntryKind, GpuLedger, Ledger
@@ -192,7 +192,7 @@ def _idle_entry(cause: str, place: str, rows: list[dict[str, object]]) -> Entry:
 def _certainty(cause: str, place: str) -> Certainty:
     if cause in _UNKNOWN or (cause == "host-work" and not place):
         return "unknown"
-    return "inferred" if cause in _INFERRED else "measured"
+    return "inferred" if cause in _INFERRED or place == BEFORE_A_COPY else "measured"
 
 
 def _of_sums(trace: Trace) -> Ledger:

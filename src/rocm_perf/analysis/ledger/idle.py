@@ -45,12 +45,14 @@ _IN_CALLS = {"host_sync": "waiting-for-gpu", "copy": "waiting-for-copy", "host_a
 _OUTSIDE = ("framework", "loading", "host_busy")
 AFTER_A_WAIT = "after a wait"  # the host had waited until the GPU was idle before it launched again
 AFTER_A_COPY = "after a copy"  # the same, inside a call that copies
+BEFORE_A_COPY = "before a copy to the GPU"  # nothing names what the host does, but its result is copied there
 BETWEEN_CALLS = "between calls"
 _LATENCY = "until the GPU begins what was launched"
 _NOT_SHORT_NS = LONG_NS // 10  # shorter operators take nothing from one that is slow by itself
 _NEXT_KERNEL_NS = (
     10_000  # the most that a queue takes from one kernel to the next: 2 to 8 us were seen on MI300X
 )
+_TO_GPU = "copy H2D"
 _PARTS = 3  # named parts of the program that are told apart
 _SITES = 3
 _ROW = [*GPU, "cause", "place", "detail", "ns", "gaps"]
@@ -242,7 +244,9 @@ def _outside_calls(idle: pl.DataFrame, trace: Trace, after: str) -> pl.DataFrame
         taken, covered = _inside(windows, part.spans, covered, elsewhere, by)
         elsewhere = elsewhere - taken
         rows.append(_named_part(known, taken, _cause_of(part.name), part.name))
-    rows.append(_named_part(known, elsewhere, "host-work", ""))
+    ends_in_copy = (known["name"].cast(pl.String) == _TO_GPU).fill_null(False).cast(pl.Int64)
+    rows.append(_named_part(known, elsewhere * ends_in_copy, "host-work", BEFORE_A_COPY))
+    rows.append(_named_part(known, elsewhere * (1 - ends_in_copy), "host-work", ""))
     rows.append(_named_part(known, launching, "launching", after, BETWEEN_CALLS))
     return pl.concat(rows)
 

@@ -11,7 +11,7 @@ import msgspec
 from rocm_perf.analysis.basis.loading import LOADING
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.graph.graph import Graph
-from rocm_perf.analysis.ledger.idle import AFTER_A_COPY, AFTER_A_WAIT, BETWEEN_CALLS
+from rocm_perf.analysis.ledger.idle import AFTER_A_COPY, AFTER_A_WAIT, BEFORE_A_COPY, BETWEEN_CALLS
 from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
 from rocm_perf.analysis.path.wrappers import sync_wrappers
@@ -157,6 +157,10 @@ def _host_work_words(run: Run, claimed: Sequence[Entry]) -> Words:
     """Name the part of the program that keeps the host, where one is known."""
     place = next((entry.place for entry in claimed if entry.place), "")
     largest = claimed[0] if claimed else None
+    if largest is not None and largest.place == BEFORE_A_COPY:
+        title = "The GPU waits while the host prepares what is then copied to it: its input, as it seems"
+        return title, _remedy(run, "loading-data")
+    place = "" if place == BEFORE_A_COPY else place
     if not place or (largest is not None and not largest.place and largest.total_ns > _of(claimed, place)):
         why = "outside any call that was recorded"
         return f"The GPU waits while the host does other work, {why}", _remedy(run, "host-work")

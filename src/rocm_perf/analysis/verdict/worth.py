@@ -11,6 +11,7 @@ from shlex import quote
 from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.stakes import bound
+from rocm_perf.analysis.ledger.idle import BEFORE_A_COPY
 from rocm_perf.analysis.path.whatif import whatif
 from rocm_perf.analysis.verdict.stacks import with_stacks_doubted
 from rocm_perf.analysis.verdict.themes import THEMES, Run, Theme, in_other_threads
@@ -76,10 +77,13 @@ def _projected(run: Run, theme: Theme) -> Projection | None:
 
 def _told_once(claims: Iterable[_Claim], run: Run) -> list[tuple[_Claim, int]]:
     """Return what is left of each claim when those before it have theirs: first those that were re-timed, for another
-    remedy may bring what is at stake at most, and among them those that are worth most."""
+    remedy may bring what is at stake at most, and among them those that are worth most. Fused kernels come behind
+    launches that are captured: they need fewer launches, too."""
     ledger, told = run.ledger, []
     spent: Counter[tuple[str, str]] = Counter()
-    for claim in sorted(claims, key=lambda one: (one.projection is None, -one.stake_ns)):
+    for claim in sorted(
+        claims, key=lambda one: (one.theme.id == _FUSED, one.projection is None, -one.stake_ns)
+    ):
         entries = claim.theme.claimed(ledger, retimed=claim.projection is not None)
         free = {
             (entry.cause, entry.place): max(
@@ -142,7 +146,7 @@ def _evidence(entry: Entry, run: Run) -> str:
 def _where(entry: Entry, document: Document) -> str:
     if not entry.place:
         return ""
-    if entry.cause == "launching":
+    if entry.cause == "launching" or entry.place == BEFORE_A_COPY:
         return f" {entry.place}"
     inside = "other threads are in" if in_other_threads(document, entry.place) else "in"
     return f", {inside} {entry.place}"
