@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.time.kernel_family import MATRIX_VECTOR, RUNTIME, family
 from rocm_perf.model.results.bottleneck import Evidence
@@ -20,6 +22,10 @@ _STREAMS = {
 _RUNTIME = (
     "the runtime copies and fills buffers with it: each dispatch is a hipMemcpy or hipMemset of the program"
 )
+# Atomic additions to one place take turns: how many places there are decides, not bandwidth.
+ADDS_BY_INDEX = re.compile(
+    r"indexFunc|index_add|scatter_add|ReduceAdd|embedding_backward|histogram", re.IGNORECASE
+)
 _ONCE = "a product of a matrix and a vector reads each weight once and uses it once: memory is its roof"
 
 
@@ -31,4 +37,6 @@ def streams(kernel: str) -> Evidence | None:
         says = _RUNTIME
     elif MATRIX_VECTOR.search(short_name(kernel)):
         says = _ONCE
+    elif ADDS_BY_INDEX.search(kernel):
+        says = None
     return Evidence(name="streams", value=1.0, unit="", says=says, source=SOURCE) if says else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -10,7 +9,7 @@ import msgspec
 
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.bottleneck.element_types import is_f64_product, is_narrow
-from rocm_perf.analysis.bottleneck.nature import streams
+from rocm_perf.analysis.bottleneck.nature import ADDS_BY_INDEX, streams
 from rocm_perf.analysis.limits.catalogue import catalogue
 from rocm_perf.analysis.time.conversions import is_conversion
 from rocm_perf.analysis.time.kernel_family import family
@@ -24,9 +23,6 @@ from rocm_perf.model.results.times import Hotspot
 
 _NARROW = ("f8", "f6", "f4", "i8")  # how the names of such ceilings begin
 _MOVERS = ("PyTorch", "inductor", "ggml")
-_ADDS_BY_INDEX = re.compile(
-    r"indexFunc|index_add|scatter_add|ReduceAdd|embedding_backward|histogram", re.IGNORECASE
-)
 
 _Row = TypeVar("_Row", Hotspot, Bottleneck, KernelRoofline, KernelOnPath)
 
@@ -99,7 +95,7 @@ class Subject(msgspec.Struct, frozen=True):
 
     @property
     def adds_by_index(self) -> bool:
-        return any(map(_ADDS_BY_INDEX.search, self.kernels))
+        return any(map(ADDS_BY_INDEX.search, self.kernels))
 
     @property
     def main(self) -> Bottleneck | None:

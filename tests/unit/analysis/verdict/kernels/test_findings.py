@@ -770,3 +770,9 @@ def test_a_hint_of_a_roof_is_not_said_of_what_is_far_below_it() -> None:
     first = product("Cijk_Alik_Bljk_BBS_BH_MT256x192x64_MI16x16x1", 5_000_000)
     assert "arithmetic sets the pace" not in first.title
     assert not any("hint from its name" in sentence for sentence in first.evidence)
+
+
+def test_additions_at_indices_are_not_said_to_stream() -> None:
+    first = said(series(("void at::native::indexFuncLargeIndex<long>(long)", 900_000)))[0]
+    assert first.title.endswith("probably additions to the same places wait for each other")
+    assert first.remedy.startswith("Add up privately first")
