@@ -128,8 +128,9 @@ def _fused(run: Run) -> Change | None:
 
 
 def _captured(run: Run) -> Change | None:
-    """Return launches as graphs, unless they are already, or it is not launches that keep the host."""
-    return None if run.setting.uses_graphs or not _launches_often(run) else Captured()
+    """Return launches as graphs, unless they are already, or it is not launches that keep the host. In JAX the remedy
+    is another: one compiled call instead of many operators."""
+    return None if run.setting.uses_graphs or run.setting.jax or not _launches_often(run) else Captured()
 
 
 def _launching_words(run: Run, claimed: Sequence[Entry]) -> Words:
@@ -149,7 +150,7 @@ def _launching_words(run: Run, claimed: Sequence[Entry]) -> Words:
     if too_few(document):
         few = f"{format_count(kernels(document), 'kernel')} in which nothing repeats are too few to judge a program by."
         return title, f"{few} {_remedy(run, 'record-steps')}"
-    waits = waits_first(run.graph, document.judged_steps, run.setting)
+    waits = "" if run.setting.jax else waits_first(run.graph, document.judged_steps, run.setting)
     return title, waits + _remedy(run, "launching")
 
 
