@@ -1,5 +1,5 @@
-"""The ledger and what is concluded from it, on every recorded specimen: entries add up to the judged time, no finding is
-worth more than its entries, and what is worth most comes first."""
+"""The ledger and what is concluded from it, on every recorded specimen: entries add up to the judged time, no finding
+is worth more than its entries, and what is worth most comes first."""
 
 from __future__ import annotations
 

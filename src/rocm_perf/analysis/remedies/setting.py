@@ -209,7 +209,7 @@ def setting_of(document: Document) -> Setting:
     dispatches = sum(device.dispatches for device in document.devices)
     names = _Names(
         kernels=_calls({row.kernel: row.calls for row in document.hotspots.rows}),
-        operators=_texts(operators),
+        operators=_texts([*operators, *(place.name for place in document.operators.call_sites)]),
         ranges=_texts(name for row in document.ranges.rows for name in row.path),
         calls=_texts(calls),
         command=_texts([document.run.command]),

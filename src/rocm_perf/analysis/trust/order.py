@@ -122,7 +122,7 @@ def queue_overlap(trace: Trace) -> list[Finding]:
                 f"they share {format_share(share)} of the summed kernel time; median {format_ns(_median(overlapping))}",
                 f"longest: {short_name(most['kernel'])}, {format_ns(most['shared'])} of {format_ns(most['length'])}",
             ),
-            remedy="Busy time counts it once; sums over kernels count it twice. AMD queues may overlap kernels that no "
+            remedy="Busy time counts it once; sums over kernels count it twice. A queue may overlap kernels that no "
             "barrier keeps apart.",
         )
     ]

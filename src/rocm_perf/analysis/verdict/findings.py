@@ -78,7 +78,7 @@ def concluded(
     others = (finding for finding in waiting if finding.id not in THEMED)
     alone = [within_hosts_pace(finding, document, run.graph, run.whole) for finding in others]
     bounded = [_within_entries(finding, document) for finding in (*merged, *alone, *beside.others)]
-    findings = list(_worded(_worth_a_look(bounded, document), run))
+    findings = list(_worded(_worth_a_look(bounded, document, once=bool(beside.startup)), run))
     repairs = [straggler.repair for straggler in document.ranks.stragglers if straggler.repair]
     return (*repairs, *projections), in_order(findings, document, beside)
 
@@ -102,7 +102,9 @@ def in_order(findings: Sequence[Finding], document: Document, beside: Beside) ->
     """Return doubts, then what is worth most, with remarks about what is missing behind the first; start-up comes last,
     unless the recording holds little else."""
     order = [*nothing_to_gain(findings, document), *_beside_the_first(ranked(findings, document))]
-    is_most = is_mostly_startup(document) or (not document.phases.steps and _all_small(order, document))
+    is_most = (bool(beside.startup) and is_mostly_startup(document)) or (
+        not document.phases.steps and _all_small(order, document)
+    )
     order = [*beside.startup, *order] if is_most else [*order, *beside.startup]
     return (*beside.doubts, *order[:1], *beside.remarks, *order[1:])[:MOST]
 
@@ -126,12 +128,12 @@ def _all_small(findings: Iterable[Finding], document: Document) -> bool:
     return all(stake is not None and stake < WORTH * document.judged_ns for stake in stakes)
 
 
-def _worth_a_look(findings: list[Finding], document: Document) -> list[Finding]:
+def _worth_a_look(findings: list[Finding], document: Document, *, once: bool) -> list[Finding]:
     """The findings without those about kernels, where these run once, or take next to no time beside something else;
     else without those of kernels that would save nothing."""
     others = [finding for finding in findings if finding.kind not in KERNEL_KINDS]
     little = _kernel_ns(document) < WORTH * document.judged_ns
-    if is_mostly_startup(document) or (others and little):
+    if (once and is_mostly_startup(document)) or (others and little):
         return others
     return [finding for finding in that_save_something(findings) if not _is_small(finding, document)]
 

@@ -99,7 +99,9 @@ class Steps(msgspec.Struct, frozen=True):
     steady_from_ns: int | None  # steps from here on count as steady state
     host_times: bool = True  # steps are those of the host: what it launches in one belongs to it
     kernel: str | None = None  # each is a launch of this kernel and nothing else: no step of a program
-    whole: bool = False  # a profiler marked them, one right behind the other: the last is as whole as the others
+    whole: bool = (
+        False  # a profiler marked them, one right behind the other: the last is as whole as the others
+    )
     unavailable: str | None = None
 
 

@@ -36,7 +36,7 @@ _MEANINGS = {
     "copy_ns": "copies (memcpy)",
     "fill_ns": "fills (memset)",
     "communication_ns": "collectives, on the GPU and on the host",
-    "runtime_ns": "calls of HIP or CUDA",
+    "runtime_ns": "calls of the GPU's runtime",
     "data_loader_ns": "the next batch is awaited",
     "host_ns": "operators, Python functions and ranges",
     "other_ns": "nothing recorded is active",

@@ -61,7 +61,9 @@ def test_the_range_that_holds_the_idle_time_is_named() -> None:
     assert (named.name, named.idle_ns) == ("next batch", 5 * 70 * MS)
     first = idle_findings(recording)[0]
     assert (first.id, first.kind, first.time_at_stake_ns) == ("data-loading", "host-bound", 5 * 70 * MS)
-    assert first.evidence[0] == "the host loads data, in next batch: 350 ms in 5 gaps, 72.9 % of the idle time"
+    assert (
+        first.evidence[0] == "the host loads data, in next batch: 350 ms in 5 gaps, 72.9 % of the idle time"
+    )
 
 
 def bursts(range_name: str) -> Trace:

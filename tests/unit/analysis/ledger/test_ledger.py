@@ -46,7 +46,7 @@ def host_loop(*inside: tuple[str, int, int], busy_ms: int = 20, **tables: list[R
             for number, (name, begin, end) in enumerate(inside)
         ]
         kernels.append(kernel("k", at + 10 * US, at + 10 * US + busy_ms * MS, correlation_id=step, pid=1))
-    return trace(api_calls=calls, dispatches=kernels, **tables)
+    return trace((), (), api_calls=calls, dispatches=kernels, **tables)
 
 
 def test_a_moment_of_two_kernels_belongs_to_the_one_that_began_first() -> None:
@@ -71,7 +71,9 @@ def test_a_moment_of_two_kernels_belongs_to_the_one_that_began_first() -> None:
 
 
 def test_time_inside_calls_has_the_call_as_its_place() -> None:
-    found = ledger(host_loop(("hipStreamSynchronize", 1, 24), ("hipMalloc", 60, 70), ("hipGetDevice", 80, 85)))
+    found = ledger(
+        host_loop(("hipStreamSynchronize", 1, 24), ("hipMalloc", 60, 70), ("hipGetDevice", 80, 85))
+    )
     causes = told(found)
     assert causes["waiting-for-gpu", "hipStreamSynchronize"] == 5 * 3_990
     assert causes["allocating", "hipMalloc"] == 5 * 10_000
@@ -81,13 +83,19 @@ def test_time_inside_calls_has_the_call_as_its_place() -> None:
 
 
 def test_parts_of_the_program_are_named_the_most_specific_first() -> None:
-    ranges = [span("preprocess", step * 100 * MS + 30 * MS, step * 100 * MS + 95 * MS) for step in range(STEPS)]
+    ranges = [
+        span("preprocess", step * 100 * MS + 30 * MS, step * 100 * MS + 95 * MS) for step in range(STEPS)
+    ]
     ranges += [span("step", step * 100 * MS, step * 100 * MS + 100 * MS) for step in range(STEPS)]
     found = ledger(host_loop(ranges=ranges))
     assert told(found)["host-work", "preprocess"] == 5 * 65_000
-    loading = [span("get_batch", step * 100 * MS + 30 * MS, step * 100 * MS + 95 * MS) for step in range(STEPS)]
+    loading = [
+        span("get_batch", step * 100 * MS + 30 * MS, step * 100 * MS + 95 * MS) for step in range(STEPS)
+    ]
     assert told(ledger(host_loop(ranges=loading)))["loading-data", "get_batch"] == 5 * 65_000
-    compiling = [span("backend_compile", step * 100 * MS + 30 * MS, step * 100 * MS + 40 * MS) for step in (1, 2)]
+    compiling = [
+        span("backend_compile", step * 100 * MS + 30 * MS, step * 100 * MS + 40 * MS) for step in (1, 2)
+    ]
     assert told(ledger(host_loop(ranges=compiling)))["compiling", "backend_compile"] == 2 * 10_000
 
 
@@ -117,7 +125,9 @@ def test_what_the_profiler_adds_to_launches_is_its_own() -> None:
 
 def test_time_in_passes_of_counters_is_that_of_kernels() -> None:
     rows = [kernel("k", place * MS, place * MS + 100 * US, dispatch_id=place) for place in range(5)]
-    counters = [{"counter": "SQ_WAVES", "value": 1.0, "dispatch_id": place, "pass_id": 0} for place in range(5)]
+    counters = [
+        {"counter": "SQ_WAVES", "value": 1.0, "dispatch_id": place, "pass_id": 0} for place in range(5)
+    ]
     found = ledger(trace(dispatches=rows, counters=counters))
     assert told(found) == {("running", "k"): 500}
     assert found.idle_unknown is not None
@@ -136,7 +146,11 @@ def recordings(draw: st.DrawFn) -> Trace:
     """Kernels, collectives and copies on two GPUs and some streams, calls, operators and ranges, all at random."""
     times = st.integers(0, 400)
     names = st.sampled_from(["k", "Cijk_A", "ncclDevKernel_Generic"])
-    calls, dispatches, copies, ranges, ops = [], [], [], [], []
+    calls: list[Row] = []
+    dispatches: list[Row] = []
+    copies: list[Row] = []
+    ranges: list[Row] = []
+    ops: list[Row] = []
     for number in range(draw(st.integers(1, 12))):
         start, length, launched = draw(times), draw(st.integers(0, 60)), draw(times)
         known = draw(st.booleans())
@@ -153,16 +167,22 @@ def recordings(draw: st.DrawFn) -> Trace:
             begin = (start + launched) * 50 * US
             kind = draw(st.sampled_from(["H2D", "D2H", "D2D", "MEMSET", "UNKNOWN"]))
             copies.append({"kind": kind, "start_ns": begin, "end_ns": begin + length * 50 * US, **where})
-        name = draw(st.sampled_from(["hipLaunchKernel", "hipMemcpy", "hipStreamSynchronize", "hipMalloc", "MPI_Wait"]))
+        name = draw(
+            st.sampled_from(["hipLaunchKernel", "hipMemcpy", "hipStreamSynchronize", "hipMalloc", "MPI_Wait"])
+        )
         at = launched * 50 * US
-        calls.append(call(name, at, at + draw(st.integers(0, 80)) * 50 * US, number, pid=1, tid=draw(st.integers(1, 2))))
+        until, thread = at + draw(st.integers(0, 80)) * 50 * US, draw(st.integers(1, 2))
+        calls.append(call(name, at, until, number, pid=1, tid=thread))
+    more: dict[str, str]
     for rows, more in ((ranges, {"source": "roctx"}), (ops, {"category": "operator"})):
-        for name in draw(st.lists(st.sampled_from(["load_batch", "aten::mm", "compile", "step"]), max_size=4)):
+        for name in draw(
+            st.lists(st.sampled_from(["load_batch", "aten::mm", "compile", "step"]), max_size=4)
+        ):
             begin = draw(times) * 50 * US
             end = begin + draw(st.integers(0, 300)) * 50 * US
             rows.append({"name": name, "start_ns": begin, "end_ns": end, "pid": 1, "tid": 1, **more})
     tables = {"dispatches": dispatches, "copies": copies, "api_calls": calls, "ranges": ranges, "ops": ops}
-    return trace(**{name: rows for name, rows in tables.items() if rows})
+    return trace((), (), **{name: rows for name, rows in tables.items() if rows})
 
 
 @given(recordings())

@@ -73,7 +73,7 @@ def interrupted(first_after: str, *, loads: bool = False) -> Trace:
     calls = [call("hipLaunchKernel", at - 9 * US, at - 5 * US, n + 1) for n, at in enumerate(starts)]
     if loads:
         calls.append(call("hipModuleLoadData", starts[39] + 100 * US, starts[40] - 50 * US))
-    return trace(dispatches=rows, api_calls=sorted(calls, key=lambda row: row["start_ns"]))
+    return trace(dispatches=rows, api_calls=sorted(calls, key=lambda row: str(row["start_ns"]).zfill(20)))
 
 
 @pytest.mark.parametrize(
