@@ -43,18 +43,25 @@ def _by_repetition(known: Layers) -> Iterator[LargestLayers]:
 
 def _of_modules(group: ModuleLayers, recorded: Modules) -> LargestLayers:
     total = sum(line.total_ns for line in group.lines)
-    spread = group.alike.spread
     return LargestLayers(
         layers=group.layers,
         alike=group.alike.modules,
         times=1,
         modules=group.name,
-        median_ns=spread.median_ns if spread else total / group.layers,
+        median_ns=_of_a_call(group),
         total_ns=total,
         share=group.share,
         share_of=_SPENT[recorded.measured],
         owners=_owners(group, recorded, total),
     )
+
+
+def _of_a_call(group: ModuleLayers) -> float:
+    """The median over the modules of the mean over the calls of each."""
+    line = group.alike
+    each_ns = line.spread.median_ns if line.spread else line.total_ns / line.modules
+    calls = line.calls / line.modules
+    return each_ns / max(calls, 1)
 
 
 def _owners(group: ModuleLayers, recorded: Modules, total_ns: int) -> dict[str, float]:

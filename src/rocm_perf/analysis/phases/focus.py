@@ -6,6 +6,7 @@ import difflib
 
 import polars as pl
 
+from rocm_perf.analysis.basis.module_spans import PREFIX
 from rocm_perf.analysis.basis.passes import timed_pass
 from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.whole import part_of
@@ -75,8 +76,8 @@ def within_ranges(trace: Trace, name: str) -> Trace:
 
 
 def cut(trace: Trace, span: Span) -> Trace:
-    """What starts in the span, ranges that hold most of it, and operators that were open when it began: the launch with
-    which it begins is theirs. Further passes, which ran at other times, stay whole.
+    """What starts in the span, ranges that hold most of it, and operators and modules that were open when it began: the
+    launches with which it begins are theirs. Further passes, which ran at other times, stay whole.
 
     A call that outlasts the span would wait for work that was cut off: it ends with the span or its last GPU work. So
     does all else that the host does, where GPU work follows the span.
@@ -127,13 +128,15 @@ def _around(ranges: pl.DataFrame, span: Span, number: int) -> pl.DataFrame:
 
 
 def _open(ops: pl.DataFrame, span: Span, number: int) -> pl.DataFrame:
-    """The part within the span of operators that were open when it began."""
+    """The part within the span of operators and modules that were open when it began."""
     return ops.filter(_is_open(span, number)).with_columns(start_ns=pl.lit(span.start_ns, pl.Int64))
 
 
 def _is_open(span: Span, number: int) -> pl.Expr:
+    """Of Python's frames those of modules alone: the others are many, and no work is told by them."""
     is_operator = pl.col("category") == "operator"
-    return _has_begun(span, number) & (pl.col("end_ns") > span.start_ns) & is_operator
+    is_module = (pl.col("category") == "python") & pl.col("name").cast(pl.String).str.starts_with(PREFIX)
+    return _has_begun(span, number) & (pl.col("end_ns") > span.start_ns) & (is_operator | is_module)
 
 
 def _has_begun(span: Span, number: int) -> pl.Expr:

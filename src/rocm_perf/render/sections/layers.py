@@ -84,9 +84,11 @@ def layer_line(document: Document) -> str:
     largest = document.largest_layers
     if largest is None:
         return ""
+    whole = largest.share_of if largest.modules else f"the kernel time of {largest.share_of}"
+    number = _number(largest) if largest.modules else f"{_number(largest)} layers"
     return (
-        f"{_number(largest)} of {format_ns(largest.median_ns)}, {format_share(largest.share)} of "
-        f"{largest.share_of}: {_most(largest.owners)}"
+        f"{number} of {format_ns(largest.median_ns)} each, {format_share(largest.share)} of {whole}: "
+        f"{_most(largest.owners)}"
     )
 
 

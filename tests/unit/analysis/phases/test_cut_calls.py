@@ -21,7 +21,7 @@ def test_a_range_that_holds_most_of_the_part_stays_and_others_do_not() -> None:
     assert rows == [("step 7", 90, 340), ("within", 150, 400)]
 
 
-def test_the_operator_of_the_launch_with_which_the_part_begins_stays() -> None:
+def test_operators_and_modules_of_the_launch_with_which_the_part_begins_stay() -> None:
     def op(name: str, start_ns: int, end_ns: int, category: str = "operator") -> dict[str, object]:
         return {
             "name": name,
@@ -36,11 +36,13 @@ def test_the_operator_of_the_launch_with_which_the_part_begins_stays() -> None:
         op("over", 10, 80),
         op("aten::mm", 50, 120),
         op("main", 0, 900, "python"),
+        op("nn.Module: Net_0", 5, 800, "python"),
+        op("nn.Module: Block_0", 20, 85, "python"),
         op("aten::add", 150, 160),
     ]
     whole = trace(dispatches=[kernel("a", 100, 200)], ops=ops)
     rows = cut(whole, Span(90, 350)).table("ops").select("name", "start_ns", "end_ns").rows()
-    assert rows == [("aten::mm", 90, 120), ("aten::add", 150, 160)]
+    assert rows == [("aten::mm", 90, 120), ("nn.Module: Net_0", 90, 800), ("aten::add", 150, 160)]
 
 
 def test_rows_of_the_judged_part_are_found_in_the_whole_recording() -> None:
