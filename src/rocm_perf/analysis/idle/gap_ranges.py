@@ -23,7 +23,7 @@ _EXPLAINS = 0.5  # of the host's part of the idle time
 _WHOLE = 0.9  # of the wall of each thread: a range that long names no part of the program
 _SOON = 0.1  # of idle time: the host goes on so soon after another thread's range has ended
 # All of the program, or all that was compiled of it.
-_NO_PART = r"^ProfilerStep#|^(## )?Call CompiledFxGraph|^Torch-Compiled Region"
+NO_PART = r"^ProfilerStep#|^(## )?Call CompiledFxGraph|^Torch-Compiled Region|torchinductor_"
 _NEARLY = 0.9  # of what the Python frame that holds most of it does
 _MOST_NAMES = 200  # of ranges; programs that number them have thousands, none of which holds most of the time
 
@@ -85,7 +85,7 @@ def _frames(trace: Trace, windows: pl.DataFrame, wall: int) -> tuple[RangeTime, 
         return ()
     rows = timed_rows(trace, "ops").filter(pl.col("category") == "python", length >= LONG_NS)
     frames = rows.select("name", *THREAD, "start_ns", "end_ns").collect()
-    found = _telling(frames.join(long, on=THREAD, how="semi", nulls_equal=True), long, THREAD, wall)
+    found = _telling(_parts(frames).join(long, on=THREAD, how="semi", nulls_equal=True), long, THREAD, wall)
     most = max((row.idle_ns for row in found), default=0)
     return tuple(row for row in found if row.idle_ns >= _NEARLY * most)
 
@@ -120,7 +120,7 @@ def _spans(trace: Trace) -> pl.DataFrame:
 
 
 def _parts(spans: pl.DataFrame) -> pl.DataFrame:
-    return spans.filter(~named(spans["name"], pl.col("name").str.contains(_NO_PART)))
+    return spans.filter(~named(spans["name"], pl.col("name").str.contains(NO_PART)))
 
 
 def _telling(

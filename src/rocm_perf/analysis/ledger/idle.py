@@ -7,7 +7,7 @@ import polars as pl
 
 from rocm_perf.analysis.basis.intervals import count_between, overlap_ns
 from rocm_perf.analysis.basis.keys import groups, named
-from rocm_perf.analysis.basis.launched import GPU, THREAD, timed_calls
+from rocm_perf.analysis.basis.launched import GPU, THREAD, launched_work, timed_calls
 from rocm_perf.analysis.basis.loading import LOADING
 from rocm_perf.analysis.basis.nested import nest
 from rocm_perf.analysis.basis.passes import timed_rows
@@ -16,7 +16,7 @@ from rocm_perf.analysis.basis.whole import whole_of
 from rocm_perf.analysis.idle.copies import call_sites
 from rocm_perf.analysis.idle.first_calls import one_off_calls
 from rocm_perf.analysis.idle.gap_causes import CAUSES, host_windows
-from rocm_perf.analysis.idle.gap_ranges import Part, parts_of_program
+from rocm_perf.analysis.idle.gap_ranges import NO_PART, Part, parts_of_program
 from rocm_perf.analysis.idle.gaps import causes_of, judged_gaps, outermost_calls
 from rocm_perf.analysis.idle.long_gaps import LONG_NS, in_operators
 from rocm_perf.analysis.phases.build import phases
@@ -46,6 +46,7 @@ _OUTSIDE = ("framework", "loading", "host_busy")
 AFTER_A_WAIT = "after a wait"  # the host had waited until the GPU was idle before it launched again
 AFTER_A_COPY = "after a copy"  # the same, inside a call that copies
 BEFORE_A_COPY = "before a copy to the GPU"  # nothing names what the host does, but its result is copied there
+_PREPARED_NS = 200_000  # in no call for each launch: a host that takes longer does more than prepare it
 BETWEEN_CALLS = "between calls"
 _LATENCY = "until the GPU begins what was launched"
 _NOT_SHORT_NS = LONG_NS // 10  # shorter operators take nothing from one that is slow by itself
@@ -225,7 +226,9 @@ def _outside_calls(idle: pl.DataFrame, trace: Trace, after: str) -> pl.DataFrame
     if not known.height:
         return _whole(idle, _OUTSIDE[0], "launching").select(_ROW)
     calls = outermost_calls(trace)
-    is_long = known.select(pl.col("start_ns") - pl.col("since_ns") >= LONG_NS).to_series()
+    length = known["start_ns"] - known["since_ns"]
+    does_more = int(outside.sum()) > _PREPARED_NS * max(launched_work(trace)["launch_start"].n_unique(), 1)
+    is_long = (outside >= _PREPARED_NS) if does_more else (length >= LONG_NS)
     rows, left, covered = [], outside, calls.select(*THREAD, "start_ns", "end_ns")
     windows = host_windows(known.select(*THREAD, "start_ns", "since_ns", "launch_end"))
     for cause, place, spans in _special(trace):
@@ -280,7 +283,8 @@ def _slow_operators(trace: Trace, *, elsewhere: bool) -> list[tuple[str, pl.Data
         return []
     columns = ["name", *THREAD, "start_ns", "end_ns"]
     length = pl.col("end_ns") - pl.col("start_ns")
-    is_operator = (pl.col("category") == _OPERATOR) & (length >= _NOT_SHORT_NS)
+    name = pl.col("name").cast(pl.String)
+    is_operator = (pl.col("category") == _OPERATOR) & (length >= _NOT_SHORT_NS) & ~name.str.contains(NO_PART)
     nested = nest(timed_rows(trace, "ops").filter(is_operator).select(columns).collect(), list(THREAD))
     inside = nested.group_by(row="parent").agg(inside=length.sum()).drop_nulls("row")
     own = nested.join(inside, on="row", how="left").filter(length - pl.col("inside").fill_null(0) >= LONG_NS)

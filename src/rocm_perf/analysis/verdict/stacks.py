@@ -15,6 +15,7 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_share
 
 _MANY = 0.2  # of what was recorded of the host
+_MOST = 0.5  # of it: how long the host takes is not known before it is recorded without them
 
 
 def with_stacks_doubted(findings: Sequence[Finding], run: Run) -> list[Finding]:
@@ -39,7 +40,9 @@ def _doubted(finding: Finding, share: float, how: str) -> Finding:
         f"stacks were recorded ({format_share(share)} of the host's events are Python frames), which makes the host "
         "slower than it is without a profiler"
     )
-    advice = f"Before that, {how[0].lower()}{how[1:]}"
-    return replace(
-        finding, evidence=(*finding.evidence, sentence), remedy=f"{finding.remedy} {advice}".strip()
+    first, then = (
+        (how, finding.remedy)
+        if share >= _MOST
+        else (finding.remedy, f"Before that, {how[0].lower()}{how[1:]}")
     )
+    return replace(finding, evidence=(*finding.evidence, sentence), remedy=f"{first} {then}".strip())

@@ -11,7 +11,7 @@ import msgspec
 from rocm_perf.analysis.basis.loading import LOADING
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.graph.graph import Graph
-from rocm_perf.analysis.ledger.idle import AFTER_A_COPY, AFTER_A_WAIT, BEFORE_A_COPY, BETWEEN_CALLS
+from rocm_perf.analysis.ledger.idle import AFTER_A_COPY, AFTER_A_WAIT, BEFORE_A_COPY
 from rocm_perf.analysis.path.changes import Change, CopiesAsync, SyncsRemoved
 from rocm_perf.analysis.path.joined import Captured, Fused
 from rocm_perf.analysis.path.wrappers import sync_wrappers
@@ -26,9 +26,8 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
 
 FEWEST = 20  # kernels: where nothing repeats, what lies between fewer says nothing about a program
-_OFTEN_NS = 1_000_000  # from launch to launch: further apart, the host does more than launch
-_PREPARED_NS = 200_000  # between calls for each launch: a host that takes longer does more than prepare it
 _CALLS = 3
+_NEARLY = 0.9  # of the time: the place of less of it is said to hold most
 _TO_THE_HOST = ("copying-to-gpu", "copying-to-host", "copying")
 
 
@@ -109,35 +108,20 @@ def _every_ns(run: Run) -> float:
     return run.document.judged_ns * len(run.document.devices) / max(kernels(run.document), 1)
 
 
-def _launches_often(run: Run) -> bool:
-    return bool(kernels(run.document)) and _every_ns(run) <= _OFTEN_NS and not _does_more(run)
-
-
-def _does_more(run: Run) -> bool:
-    """Return whether the host, outside of calls, takes longer for each launch than preparing one does."""
-    calls = run.document.launches.calls
-    launching = (entry for entry in run.ledger.entries if entry.cause == "launching")
-    between = sum(entry.parts.get(BETWEEN_CALLS, 0) for entry in launching)
-    between += run.ledger.total_ns("host-work", "loading-data")
-    return bool(calls) and between > _PREPARED_NS * calls
-
-
 def _fused(run: Run) -> Change | None:
     rows = run.document.slivers.rows
     return Fused(rows[0].kernels) if rows else None
 
 
 def _captured(run: Run) -> Change | None:
-    """Return launches as graphs, unless they are already, or it is not launches that keep the host. In JAX the remedy
-    is another: one compiled call instead of many operators."""
-    return None if run.setting.uses_graphs or run.setting.jax or not _launches_often(run) else Captured()
+    """Return launches as graphs, unless they are already. In JAX the remedy is another: one compiled call instead of
+    many operators."""
+    return None if run.setting.uses_graphs or run.setting.jax else Captured()
 
 
 def _launching_words(run: Run, claimed: Sequence[Entry]) -> Words:
     """Say how a slow host shows: launches one after another that take too long, or gaps between queued kernels."""
     document, every_ns = run.document, _every_ns(run)
-    if not _launches_often(run):
-        return _host_work_words(run, ())
     each_ns = sum(device.kernel_ns for device in document.devices) / kernels(document)
     per_step = document.phases.kernels_per_step.value if document.judged_steps else None
     of_step = f"{format_count(round(per_step), 'kernel')} a step, " if per_step else ""
@@ -147,6 +131,9 @@ def _launching_words(run: Run, claimed: Sequence[Entry]) -> Words:
         which = "short kernels" if mostly_short(document) else "kernels"
         return f"The gaps between {which} add up: {rhythm}", _remedy(run, "queue-gaps")
     title = f"The host launches too slowly: {rhythm}"
+    if run.setting.uses_graphs:
+        launching_ns = run.ledger.of_one_gpu_ns(sum(entry.total_ns for entry in claimed))
+        title = f"The GPU waits {format_ns(launching_ns)} before and between graphs that the host launches too late"
     if too_few(document):
         few = f"{format_count(kernels(document), 'kernel')} in which nothing repeats are too few to judge a program by."
         return title, f"{few} {_remedy(run, 'record-steps')}"
@@ -165,10 +152,11 @@ def _host_work_words(run: Run, claimed: Sequence[Entry]) -> Words:
     if not place or (largest is not None and not largest.place and largest.total_ns > _of(claimed, place)):
         why = "outside any call that was recorded"
         return f"The GPU waits while the host does other work, {why}", _remedy(run, "host-work")
+    mostly = "" if _of(claimed, place) >= _NEARLY * sum(entry.total_ns for entry in claimed) else "mostly "
     if in_other_threads(run.document, place):
         title = f"The GPU waits until another thread of the program is done with {place}"
     else:
-        title = f"The GPU waits while the host is in {place}, and in no call of the runtime"
+        title = f"The GPU waits while the host is {mostly}in {place}, and in no call of the runtime"
     return title, _remedy(run, "host-work", place=place)
 
 
