@@ -90,7 +90,7 @@ def _links(row: CollectiveTotal, document: Document) -> str:
         return f"what each GPU can send is stated: {row.link.value:g} GB/s"
     on_one = max(Counter(agent.node for agent in document.agents).values(), default=0)
     known = on_one >= (row.group_size or 0)
-    return f"the links of a GPU to the others: {links:g} of {one:g} GB/s in each direction" + (
+    return f"the links of a GPU to the others: {links:g} links of {one:g} GB/s in each direction" + (
         "" if known else ", if the ranks are on one machine"
     )
 

@@ -29,6 +29,7 @@ COMPILING = (
     r"|backend_compile|XlaCompile|RunBackend|hlo_passes|nvrtc|hiprtc|ptxas|LinkComplete|CompileProgram|comgr"
     r"|^compil(e|ing)\b|autotun|\bcudagraph_trees.*record"
 )
+_LOADS_CODE = r"ModuleLoad|LibraryLoad|LinkCreate|ModuleGetFunction|GraphInstantiate"
 MPI = r"^P?MPI_[A-Z]"
 # What the name of a part of the program says that it does.
 _NAMED = (("loading-data", LOADING), ("compiling", COMPILING), ("mpi", MPI))
@@ -181,13 +182,14 @@ def _capped(idle: pl.DataFrame, spent: pl.DataFrame | None, column: str, after: 
     name = pl.col("name").cast(pl.String)
     own = spent.filter(pl.col("cause") == column)
     launches = named(own["name"], pl.col("name").str.contains(LAUNCH_CALL))
+    loads = launches | named(own["name"], pl.col("name").str.contains(_LOADS_CODE))
     cause = (
         pl.when(name.str.contains(MPI))
         .then(pl.lit("mpi"))
         .when(name.str.contains(COMPILING))
         .then(pl.lit("compiling"))
         .when("first")
-        .then(pl.lit("loading-code"))
+        .then(pl.when(loads).then(pl.lit("loading-code")).otherwise(pl.lit("first-use")))
         .when(name.str.contains(ALLOCATION_CALL))
         .then(pl.lit("allocating"))
         .when(launches & pl.lit(column == "host_api"))

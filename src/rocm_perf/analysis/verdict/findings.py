@@ -15,7 +15,7 @@ from rocm_perf.analysis.remedies.setting import setting
 from rocm_perf.analysis.verdict.doubts import WAITS, doubts, leads
 from rocm_perf.analysis.verdict.host_pace import within_hosts_pace
 from rocm_perf.analysis.verdict.nothing import nothing_to_gain
-from rocm_perf.analysis.verdict.ranking import KERNEL_KINDS, ranked, that_save_something
+from rocm_perf.analysis.verdict.ranking import FAULTS, KERNEL_KINDS, ranked, that_save_something
 from rocm_perf.analysis.verdict.startup import is_mostly_startup, startup_findings
 from rocm_perf.analysis.verdict.statistics_only import statistics_findings
 from rocm_perf.analysis.verdict.themes import THEMED, Run
@@ -117,6 +117,7 @@ def _beside_the_first(order: Sequence[Finding]) -> list[Finding]:
         finding
         for finding in order
         if finding.kind in (*KERNEL_KINDS, "memory", None)
+        or finding.id in FAULTS
         or finding.time_at_stake_ns is None
         or finding.time_at_stake_ns >= _BESIDE * most
     ]

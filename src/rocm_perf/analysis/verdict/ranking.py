@@ -26,14 +26,14 @@ _UNSURE: tuple[Kind, ...] = ("cannot-tell", "unrecorded-work")
 _KERNEL_LINKS = ("kernel", "room_wait")
 # One rank unlike its equals is a fault: it comes before what may be worth more, but which nobody timed again, for that
 # is of all ranks, who wait.
-_FAULTS = ("late-rank", "slow-link")
+FAULTS = ("late-rank", "slow-link")
 
 
 def ranked(findings: Sequence[Finding], document: Document) -> list[Finding]:
     """Kernels come first if they hold more than any other finding is worth; else the finding worth most does. A fault
     of one rank comes before both, unless what leads them saves more: a third of what nobody timed again counts."""
     order = _by_worth(findings, document)
-    faults = [finding for finding in order if finding.id in _FAULTS]
+    faults = [finding for finding in order if finding.id in FAULTS]
     if not faults:
         return order
     least = max(finding.time_at_stake_ns or 0 for finding in faults)

@@ -9,7 +9,6 @@ from rocm_perf.analysis.remedies.setting import Setting
 
 _SEVERAL = 1.5  # waits in a step: one at its end leaves it whole
 _TO_GPU = "H2D"
-_COPY_RULES = ("own copy", "copy wait")
 _KINDS = {"device sync": "device", "event sync": "event"}  # any other wait is for a result
 _EXAMPLES_OF_TORCH = {
     "result": ".item(), nonzero(), masks as indices and prints read results back",
@@ -22,7 +21,8 @@ _EXAMPLES_OF_TORCH = {
 def waits_first(graph: Graph, steps: int, setting: Setting) -> str:
     """What has to go before a step can be replayed whole; nothing where its calls find nothing to wait for."""
     kinds = _waits(graph)
-    each = kinds.len() / steps if steps else 0.0
+    ranks = max(graph.nodes["rank"].drop_nulls().n_unique(), 1) if "rank" in graph.nodes.columns else 1
+    each = kinds.len() / steps / ranks if steps else 0.0
     if each < _SEVERAL or setting.uses_graphs:
         return ""
     often = kinds.value_counts(sort=True)["kind"].to_list()
@@ -43,7 +43,7 @@ def _waits(graph: Graph) -> pl.Series:
         awaited=nodes["name"].cast(pl.String).gather(waits["cause"]),
         lasted=nodes["end_ns"].gather(waits["cause"]) > nodes["start_ns"].gather(waits["call"]),
     ).filter("lasted")
-    to_gpu = pl.col("rule").is_in(_COPY_RULES) & (pl.col("awaited") == _TO_GPU)
+    to_gpu = pl.col("awaited") == _TO_GPU
     other = pl.col("rule").replace_strict(_KINDS, default="result", return_dtype=pl.String)
     kind = pl.when(to_gpu).then(pl.lit("input")).otherwise(other)
     once = awaited.unique("cause", maintain_order=True)  # a copy that blocks, and a wait for it, are one

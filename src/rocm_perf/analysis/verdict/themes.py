@@ -149,6 +149,9 @@ def _host_work_words(run: Run, claimed: Sequence[Entry]) -> Words:
         title = "The GPU waits while the host prepares what is then copied to it: its input, as it seems"
         return title, _remedy(run, "loading-data")
     place = "" if place == BEFORE_A_COPY else place
+    if "::" in place:
+        title = f"The GPU waits while the host is in {place}, and in no call of the runtime"
+        return title, _remedy(run, "slow-operator", place=place)
     if not place or (largest is not None and not largest.place and largest.total_ns > _of(claimed, place)):
         why = "outside any call that was recorded"
         return f"The GPU waits while the host does other work, {why}", _remedy(run, "host-work")
@@ -180,10 +183,10 @@ def _compiling_words(run: Run, claimed: Sequence[Entry]) -> Words:
 
 
 def _first_use_words(run: Run, claimed: Sequence[Entry]) -> Words:
-    return (
-        f"The GPU waits for first uses: code is loaded and devices are set up{_places(claimed)}",
-        _remedy(run, "loading-code"),
-    )
+    loads = run.ledger.total_ns("loading-code") >= run.ledger.total_ns("first-use")
+    if loads:
+        return f"The GPU waits while code is loaded{_places(claimed)}", _remedy(run, "loading-code")
+    return f"The GPU waits for calls that are slow the first time{_places(claimed)}", _remedy(run, "first-uses")
 
 
 def _allocation_words(run: Run, claimed: Sequence[Entry]) -> Words:
@@ -240,7 +243,8 @@ def _copy_words(run: Run, claimed: Sequence[Entry]) -> Words:
         when = "in every step" if often >= _EVERY else f"in one step of {round(1 / often)}"
         return f"Data crosses between host and GPU {when}", remedy
     if 2 * copies_ns > sum(entry.total_ns for entry in claimed):
-        return f"Copies between host and GPU take {format_ns(run.ledger.of_one_gpu_ns(copies_ns))}", remedy
+        spent = format_ns(run.ledger.of_one_gpu_ns(sum(entry.total_ns for entry in claimed)))
+        return f"Copies between host and GPU, and waits for them, take {spent}", remedy
     return f"The GPU waits while the host is inside copies{_places(claimed)}", remedy
 
 
@@ -306,7 +310,7 @@ THEMES = (
         words=_host_work_words,
     ),
     Theme(id="compiling", kind="startup", causes=("compiling",), show="ledger", words=_compiling_words),
-    Theme(id="first-uses", kind="startup", causes=("loading-code",), show="ledger", words=_first_use_words),
+    Theme(id="first-uses", kind="startup", causes=("loading-code", "first-use"), show="ledger", words=_first_use_words),
     Theme(id="mpi", kind="communication", causes=("mpi",), show="ledger,host", words=_mpi_words),
     Theme(
         id="allocation",

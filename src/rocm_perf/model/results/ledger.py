@@ -23,6 +23,7 @@ CAUSES: dict[str, str] = {
     "loading-data": "the host loads data",
     "compiling": "code is compiled",
     "loading-code": "code is loaded for its first use",
+    "first-use": "a call is slow the first time",
     "mpi": "the host is inside MPI",
     "allocating": "memory is allocated or freed",
     "host-work": "the host does something else",

@@ -299,5 +299,5 @@ def test_memory_that_is_freed_at_once_is_not() -> None:
 
 def test_allocations_that_took_long_once_are_start_up() -> None:
     often, once = (document(emptied(2, once_us=us)).ledger for us in (0, 400))
-    assert once.total_ns("loading-code") == pytest.approx(400 * US, rel=0.1)
+    assert once.total_ns("first-use") == pytest.approx(400 * US, rel=0.1)
     assert once.total_ns("allocating") <= often.total_ns("allocating")
