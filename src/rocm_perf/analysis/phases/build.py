@@ -37,7 +37,8 @@ FORMULAS = {
     "fewer than 3 others are at least half as long; in a step marked by torch's profiler those alone that are mostly "
     "inside calls that took long once; between steps those longer than one that lie in steps unlike the others",
     "phases.step_ns": "median over the usual steps of the steady state of their length: until the next begins; on the "
-    "GPU, from the end of the work of one to that of the next, where that takes longer than the host does",
+    "GPU, from the end of the work of one to that of the next, where that takes longer than the host does; where "
+    "steps run side by side on several streams, the time of the steady state / its steps",
 }
 _MOST = 0.5  # of a pause
 _FEWEST_FOR_SHARES = 10  # steps: of fewer, a tenth is less than one
@@ -105,16 +106,19 @@ def _of_the_program(step_ns: Quantity, trace: Trace) -> Quantity:
 
 
 def _step_ns(repeated: Steps, found: Steady | None) -> Quantity:
-    """The length of a step: the median of the usual ones."""
+    """The length of a step: the median of the usual ones; of those that run side by side the mean."""
     if found is None or not found.lengths_ns:
         return repeated.duration_ns
     inputs = {"steps": len(found.lengths_ns)}
+    if found.overlap:
+        formula = "time of the steady state / its steps, which overlap on several streams"
+        return replace(repeated.duration_ns, value=found.lengths_ns[0], formula=formula, inputs=inputs)
     return replace(repeated.duration_ns, value=median(found.lengths_ns), inputs=inputs)
 
 
 def _spread(found: Steady | None) -> StepSpread | None:
-    """How far the lengths of the usual steps reach, if there are several."""
-    lengths = sorted(found.lengths_ns) if found else []
+    """How far the lengths of the usual steps reach, if there are several that each have one of their own."""
+    lengths = sorted(found.lengths_ns) if found and not found.overlap else []
     if len(lengths) < FEWEST_STEPS:
         return None
     if len(lengths) < _FEWEST_FOR_SHARES:

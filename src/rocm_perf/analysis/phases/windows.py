@@ -10,6 +10,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from rocm_perf.analysis.basis.carried import carried_over
+from rocm_perf.analysis.basis.keys import telling
 from rocm_perf.analysis.time.sequence import FEWEST_STEPS
 from rocm_perf.analysis.time.steps import step_time
 from rocm_perf.model.results.kernels import Step, Steps
@@ -26,6 +27,7 @@ _HICCUP = 0.5  # of the shorter of the two runs beside it: a longer break divide
 _FEW_LAUNCHED = 2  # usual steps: with more kernels than that in it, a break is work of its own
 _SHORT = 0.9  # of the usual length: the last step is shorter where what follows it is not known
 SOON_NS = 100_000  # from the beginning of a launch to the start of its work: the GPU waited for it
+_MIXED = 0.25  # of the kernels: with more that begin in another step than their own, steps overlap
 _AHEAD = 0.1  # of the steps, or of one: where the GPU ends them, or begins one, this much later, the host runs ahead
 
 
@@ -38,6 +40,9 @@ class Steady(NamedTuple):
     on_gpu: bool = False  # whether it lasts as long as the GPU's own time of the steps
     lengths_ns: tuple[int, ...] = ()  # of its usual steps: on the GPU, where that takes longer than the host
     odd: tuple[Span, ...] = ()  # breaks within it, and steps that are not usual
+    overlap: bool = (
+        False  # whether steps run side by side on several streams: then their lengths are the mean
+    )
 
 
 class _Lasting(NamedTuple):
@@ -80,12 +85,36 @@ def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
         for step, length in zip(lasting.steps, lengths, strict=True)
         if not any(span.start_ns == step.start_ns for span in odd)
     )
-    return Steady(lasting.steps, lasting.span, others, lasting.on_gpu, judged, odd)
+    overlap = not repeated.host_times and _overlap(lasting.steps, own)
+    if overlap and judged:
+        judged = (_mean_length(lasting.span, odd, len(judged)),) * len(judged)
+    return Steady(lasting.steps, lasting.span, others, lasting.on_gpu, judged, odd, overlap)
 
 
 def _lengths(steps: tuple[Step, ...]) -> tuple[int, ...]:
     """How long each step lasts: until the next begins, unless there is a break between them."""
     return tuple(step.duration_ns for step in steps)
+
+
+def _overlap(steps: tuple[Step, ...], work: pl.DataFrame) -> bool:
+    """Whether steps run side by side: a step is told by its launches, and many kernels begin while others end."""
+    began = _of_fullest(work.filter(pl.col("kind") == "kernel"))["start_ns"].sort()
+    elsewhere = 0
+    for step in steps:
+        inside = int(began.search_sorted(step.end_ns)) - int(began.search_sorted(step.start_ns))
+        elsewhere += abs(inside - step.kernels)
+    return elsewhere > 2 * _MIXED * sum(
+        step.kernels for step in steps
+    )  # where one lacks, another has too many
+
+
+def _mean_length(span: Span, odd: tuple[Span, ...], steps: int) -> int:
+    """The length of one of so many steps that run side by side, without what is odd."""
+    return round((_length(span) - sum(map(_length, odd))) / steps)
+
+
+def _length(span: Span) -> int:
+    return (span.end_ns or 0) - (span.start_ns or 0)
 
 
 def _is_late(steps: tuple[Step, ...]) -> bool:
@@ -179,16 +208,20 @@ def _whole_periods(steps: tuple[Step, ...], work: pl.DataFrame, *, keeps_last: b
 def _is_most(steps: list[Step], work: pl.DataFrame) -> bool:
     """Whether the steps have most of the kernels of a process, or of their time: steps are those of one, and the other
     ranks do the same."""
-    length = (pl.col("end_ns") - pl.col("start_ns")).sum().alias("length")
-    each = (
-        work.filter(pl.col("kind") == "kernel").group_by("node", "pid").agg(pl.len().alias("kernels"), length)
-    )
-    fullest = each.sort("kernels", descending=True).head(1)
-    if not fullest.height:
-        return True
-    kernels, kernel_ns = fullest.select("kernels", "length").row(0)
-    in_time = sum(step.kernel_ns for step in steps) >= _MOST * int(kernel_ns)
-    return in_time or sum(step.kernels for step in steps) >= _MOST * int(kernels)
+    kernels = _of_fullest(work.filter(pl.col("kind") == "kernel"))
+    kernel_ns = int((kernels["end_ns"] - kernels["start_ns"]).sum())
+    in_time = sum(step.kernel_ns for step in steps) >= _MOST * kernel_ns
+    return in_time or sum(step.kernels for step in steps) >= _MOST * kernels.height
+
+
+def _of_fullest(kernels: pl.DataFrame) -> pl.DataFrame:
+    """The kernels of the process with most of them."""
+    process = ["node", "pid"]
+    if not telling(process, kernels):
+        return kernels
+    each = kernels.group_by(process).agg(pl.len().alias("kernels"))
+    fullest = each.sort("kernels", *process, descending=[True, False, False]).head(1)
+    return kernels.join(fullest, on=process, how="semi", nulls_equal=True)
 
 
 def working_span(work: pl.DataFrame, marked: pl.DataFrame) -> Span:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 from rocm_perf.analysis.basis.intervals import total_union_ns
-from rocm_perf.analysis.basis.keys import ordered
+from rocm_perf.analysis.basis.keys import numbers, ordered, telling
 from rocm_perf.analysis.time.kernel_family import families
 
 FEWEST_STEPS = 3
@@ -41,6 +41,8 @@ _MOST_LAYERS = (
 )
 _LAST = 2  # medians behind the last whole block: one for that of which the end is not known, and one for what follows
 _LAYERED = 0.5  # of the launches of a step recur within it: it has layers
+
+_STREAM = ["node", "pid", "agent_id", "queue_id", "stream_id"]
 
 # What is done once in a step of training, or once for each token; not resampling of images.
 _STEP_KERNEL = r"(?i)argmax|multinomial|sampling|sample|nll_loss|cross_?entropy|mse_loss|bce_loss|ctc_loss"
@@ -149,13 +151,39 @@ def _steps_among(
         if alone:
             return _of_one_kernel(rows, whole)
         if not _are_layers(rows, whole, usual, host):
-            return Repeats(_table(whole))
+            turns = _over_streams(rows, whole, host)
+            return Repeats(_table(whole if turns is None else turns))
         layered = True
     return Repeats(None, layered)
 
 
 def _table(blocks: pl.DataFrame) -> pl.DataFrame:
     return blocks.select("start_ns", "end_ns", "kernels", "length")
+
+
+def _over_streams(rows: pl.DataFrame, whole: pl.DataFrame, host: Host) -> pl.DataFrame | None:
+    """The steps that give each of several streams, or GPUs, the same work so many times before the next has its turn;
+    None where these blocks are no parts of such steps. Where each stream has one block at a time, that is a step."""
+    streams = telling(_STREAM, rows)
+    if not streams or _happens_once_a_step(rows, whole, host):
+        return None
+    inside = rows.filter(pl.col("block").is_in(whole["block"].implode()))
+    each = inside.with_columns(stream=numbers(streams, inside)).group_by("block", maintain_order=True)
+    blocks = each.agg(pl.col("stream").first(), alone=pl.col("stream").n_unique() == 1)
+    turns = blocks["stream"].rle().struct.unnest()
+    used, length = turns["value"].n_unique(), int(turns["len"].max() or 0)  # type: ignore[arg-type]
+    in_turn = bool((turns["value"] == turns["value"].shift(used)).all())
+    alike = bool((turns["len"][1:-1] == length).all())
+    if used < 2 or length < 2 or not (blocks["alone"].all() and in_turn and alike):
+        return None
+    first = 0 if turns["len"][0] == length else int(turns["len"][0])
+    steps = (blocks.height - first) // (used * length)
+    if steps < FEWEST_STEPS:
+        return None
+    step = (pl.int_range(pl.len()) - first) // (used * length) + 1
+    of_block = blocks.select("block", step=step).filter(pl.col("step").is_between(1, steps))
+    placed = inside.join(of_block, on="block", how="inner", maintain_order="left")
+    return _timed(_blocks(placed.with_columns(block="step")))
 
 
 def _of_one_kernel(rows: pl.DataFrame, whole: pl.DataFrame) -> Repeats:

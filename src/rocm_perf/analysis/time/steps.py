@@ -135,10 +135,14 @@ def _of_whole(part: Trace) -> Steps | None:
         orient="row",
     )
     inside = _counted(bounds, kernels)["kernels"].to_list()
+    every = [step.kernels for step in all_steps.steps]
+    if not all_steps.host_times:  # steps that overlap hold kernels of one another
+        whole = _work(recording).filter(pl.col("kind") == "kernel")
+        every = _counted(bounds, whole.with_columns(when=step_time(all_steps)))["kernels"].to_list()
     rows = tuple(
         step
-        for step, count in zip(all_steps.steps, inside, strict=True)
-        if count and count >= _INSIDE * step.kernels
+        for step, count, most in zip(all_steps.steps, inside, every, strict=True)
+        if count and count >= _INSIDE * most
     )
     if len(rows) < FEWEST_STEPS:
         return None

@@ -10,6 +10,8 @@ from rocm_perf.analysis.compare.populations import compare
 from rocm_perf.analysis.compare.runs import Recording
 from rocm_perf.analysis.overview import examine
 from rocm_perf.analysis.phases.build import phases
+from rocm_perf.analysis.phases.focus import focused
+from rocm_perf.analysis.time.steps import steps as steps_of
 from rocm_perf.model.trace import Trace
 from tests.unit.analysis.traces import Row, call, kernel, marked, trace
 
@@ -105,3 +107,39 @@ def test_a_wait_behind_work_or_within_a_marked_step_is_part_of_the_work(before_m
     assert division.judged is not None
     assert division.judged.duration_ns == pytest.approx((before_ms + 90) * MS, rel=0.01)
     assert not division.waited
+
+
+def side_by_side(steps: int) -> Trace:
+    """Steps of ten kernels, each on the next of three streams as soon as that is free: three run at a time, and those
+    of the first stream begin first."""
+    work: list[Row] = []
+    calls: list[Row] = []
+    for number in range(steps):
+        turn, stream = divmod(number, 3)
+        for place in range(10):
+            at, correlation = 3 * STEP * turn + 30 * MS * place + MS * stream, 10 * number + place + 1
+            calls.append(call("hipLaunchKernel", 100 * correlation, 100 * correlation + 50, correlation))
+            work.append(kernel("work", at + MS, at + 29 * MS, correlation_id=correlation, stream_id=stream))
+        done = 1_000 * number + 1_060
+        calls.append(call("hipMemcpyAsync", done, done + 30, -number - 1))
+    copies = [
+        {
+            "kind": "D2H",
+            "start_ns": 3 * STEP * (number // 3 + 1) + MS * (number % 3),
+            "end_ns": 3 * STEP * (number // 3 + 1) + MS * (number % 3) + MS // 2,
+            "correlation_id": -number - 1,
+            "stream_id": number % 3,
+        }
+        for number in range(steps)
+    ]
+    return trace(dispatches=work, api_calls=calls, copies=copies)
+
+
+def test_steps_that_run_side_by_side_have_no_length_of_their_own() -> None:
+    """The first of three seems to take nearly all of their time, the others next to none."""
+    division = phases(side_by_side(30))
+    assert division.steps in (29, 30)
+    assert division.step_ns.value == pytest.approx(STEP, rel=0.1)  # of the last step no end is known
+    assert "overlap on several streams" in division.step_ns.formula
+    assert division.step_spread is None
+    assert len(steps_of(focused(side_by_side(30))).steps) in (29, 30)

@@ -210,3 +210,34 @@ def test_streams_that_run_ahead_of_each_other() -> None:
         kernels.append(kernel(name, start + 500, start + 500 + length, stream_id=stream, correlation_id=i))
     loop = steps(trace(dispatches=kernels, api_calls=launches))
     assert (len(loop.steps), loop.duration_ns.value) == (10, 3_000)
+
+
+def in_turn(order: Sequence[int], *, step: Sequence[str] = ("a", "b", "c")) -> Trace:
+    """The same kernels for one stream after another."""
+    rows = [
+        kernel(name, at := 100 * (len(step) * number + place), at + 40, stream_id=stream)
+        for number, stream in enumerate(order)
+        for place, name in enumerate(step)
+    ]
+    return trace(dispatches=rows)
+
+
+@pytest.mark.parametrize(
+    ("order", "count", "kernels"),
+    [
+        ([1, 1, 2, 2, 3, 3] * 5, 5, 18),  # each stream does it twice before the next has its turn
+        ([1, 2, 3] * 10, 30, 3),  # a stream a step
+        ([1, 1, 2, 2, 3, 3] * 2, 12, 3),  # two would be too few
+        ([1, 1, 2, 2, 1, 2, 2, 1] * 4, 32, 3),  # in no order
+        ([2, 1, 1, 2, 2] + [1, 1, 2, 2] * 4, 5, 12),  # the recording begins within a step
+    ],
+)
+def test_what_several_streams_do_in_turn_is_one_step(order: list[int], count: int, kernels: int) -> None:
+    loop = steps(in_turn(order))
+    assert (len(loop.steps), loop.kernels_per_step.value) == (count, kernels)
+
+
+def test_what_happens_once_a_step_ends_it_whatever_the_streams() -> None:
+    order = [1, 1, 2, 2] * 5
+    assert len(steps(in_turn(order)).steps) == 5
+    assert len(steps(in_turn(order, step=("a", "b", "sample"))).steps) == 20

@@ -16,8 +16,8 @@ from tests.unit.analysis.traces import call, kernel, trace
 def test_layers_that_repeat_are_told_by_what_takes_most_of_them() -> None:
     document = overview(served([[LAYER] * 6]), "x")
     assert layer_line(document) == (
-        "6 layers of 190 ns each, 95.0 % of the kernel time of a decode step: Cijk_Alik_Bljk_BBS_BH MT64x32x256 71.1 %, "
-        "flash_fwd_kernel 15.8 %, activation 3.7 %"
+        "6 layers of 190 ns each, 95.0 % of the kernel time of a decode step: Cijk_Alik_Bljk_BBS_BH MT64x32x256 "
+        "71.1 %, flash_fwd_kernel 15.8 %, activation 3.7 %"
     )
 
 
