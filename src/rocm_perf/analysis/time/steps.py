@@ -128,21 +128,26 @@ def _of_whole(part: Trace) -> Steps | None:
     all_steps = steps(recording)
     if len(all_steps.steps) < FEWEST_STEPS:
         return None
-    kernels = _work(part).filter(pl.col("kind") == "kernel").with_columns(when=step_time(all_steps))
+    work = _work(part)
+    kernels = work.filter(pl.col("kind") == "kernel").with_columns(when=step_time(all_steps))
     bounds = pl.DataFrame(
         [(step.start_ns, step.end_ns) for step in all_steps.steps],
         schema=["start_ns", "end_ns"],
         orient="row",
     )
     inside = _counted(bounds, kernels)["kernels"].to_list()
-    every = [step.kernels for step in all_steps.steps]
-    if not all_steps.host_times:  # steps that overlap hold kernels of one another
+    if all_steps.host_times:
+        every = [step.kernels for step in all_steps.steps]
+        lies_in = [False] * len(every)
+    else:  # steps that overlap hold kernels of one another, or none
         whole = _work(recording).filter(pl.col("kind") == "kernel")
         every = _counted(bounds, whole.with_columns(when=step_time(all_steps)))["kernels"].to_list()
+        within = (bounds["end_ns"] > work["start_ns"].min()) & (bounds["start_ns"] < work["end_ns"].max())
+        lies_in = within.to_list()
     rows = tuple(
         step
-        for step, count, most in zip(all_steps.steps, inside, every, strict=True)
-        if count and count >= _INSIDE * most
+        for step, count, most, lies in zip(all_steps.steps, inside, every, lies_in, strict=True)
+        if (count >= _INSIDE * most if count else lies and not most)
     )
     if len(rows) < FEWEST_STEPS:
         return None
