@@ -31,6 +31,7 @@ FORMULAS = {
     "returned after the copy had ended, so the runtime staged it; blocking call: the function itself waits",
 }
 
+_STAGED = 0.95  # of a copy lies before its call returns: the runtime staged it
 _EVERY = 0.7  # of the steps: there may be others between them
 _HOST_KINDS = ("H2D", "D2H")
 _JOIN = ["node", "pid", "agent_id", "stream_id", "correlation_id", "start_ns"]
@@ -97,7 +98,7 @@ def _host_copies(trace: Trace) -> pl.DataFrame:
         .then(pl.lit("unknown"))
         .when(~name.str.contains("Async"))
         .then(pl.lit("blocking call"))
-        .when(pl.col("launch_end") >= pl.col("end_ns"))
+        .when(pl.col("launch_end") - pl.col("start_ns") >= _STAGED * (pl.col("end_ns") - pl.col("start_ns")))
         .then(pl.lit("pageable"))
         .otherwise(pl.lit("asynchronous"))
     )

@@ -21,6 +21,7 @@ from rocm_perf.analysis.idle.unrecorded import unrecorded_waits
 from rocm_perf.analysis.phases.pauses import pauses
 from rocm_perf.analysis.phases.windows import SOON_NS, Steady, steady, working_span
 from rocm_perf.analysis.time.busy import SPANS
+from rocm_perf.analysis.time.kernel_family import families
 from rocm_perf.analysis.time.sequence import FEWEST_STEPS
 from rocm_perf.analysis.time.steps import steps
 from rocm_perf.model.quantity import Quantity, unavailable
@@ -42,6 +43,8 @@ FORMULAS = {
 }
 _MOST = 0.5  # of a pause
 _FEWEST_FOR_SHARES = 10  # steps: of fewer, a tenth is less than one
+_MANY = 20  # kernels: of fewer, the copies before them may be what the program does
+_LONG = 0.1  # of all work: copies before it that take longer are start-up
 _LITTLE = 0.05  # of the work: what waits for its turn behind more than that is not the beginning
 
 
@@ -60,7 +63,9 @@ def phases(trace: Trace) -> Phases:
     found = steady(repeated, work)
     waited_until = None if found else _awaited_until(trace, own, repeated)
     ended = _latest(work.filter(carried)["end_ns"].max(), waited_until)
-    judged = found.span if found else _after(working_span(own, marked_steps(trace)), ended)
+    judged = found.span if found else _after(
+        working_span(_without_uploads(own), marked_steps(trace)), ended
+    )
     first_ns = _latest(own["start_ns"].min(), ended)
     return Phases(
         rows=_rows(whole, first_ns or 0, judged, "steady" if found else "work"),
@@ -84,6 +89,19 @@ def phases(trace: Trace) -> Phases:
         if found
         else _pauses(trace, own, whole, judged),
     )
+
+
+def _without_uploads(work: pl.DataFrame) -> pl.DataFrame:
+    """Return the work from its first kernel that computes on, where copies alone come before it: a program loads its
+    weights once."""
+    computes = work.filter((pl.col("kind") == "kernel") & (families(work["name"]) != "copy").fill_null(True))
+    first = computes["start_ns"].min()
+    if computes.height < _MANY or not isinstance(first, int):
+        return work
+    before = work.filter(pl.col("end_ns") <= first)
+    whole_ns = int(work["end_ns"].max()) - int(work["start_ns"].min())  # type: ignore[arg-type]
+    is_long = before.height and first - int(before["start_ns"].min()) > _LONG * whole_ns  # type: ignore[arg-type]
+    return work.filter(pl.col("end_ns") > first) if is_long else work
 
 
 def _kernels_per_step(repeated: Steps, found: Steady | None) -> Quantity:

@@ -62,7 +62,7 @@ def steady(repeated: Steps, work: pl.DataFrame) -> Steady | None:
     if len(usual) < FEWEST_STEPS:
         return None
     since = own.filter(step_time(repeated) >= repeated.steps[0].start_ns)
-    if not _is_most([step for run in runs for step in run], since):
+    if not _is_most([step for run in runs for step in run], since) or _are_little(runs, repeated):
         return None
     others = tuple(step for run in runs if run is not usual for step in run)
     usual = _whole_periods(usual, own, keeps_last=repeated.whole)
@@ -212,6 +212,15 @@ def _is_most(steps: list[Step], work: pl.DataFrame) -> bool:
     kernel_ns = int((kernels["end_ns"] - kernels["start_ns"]).sum())
     in_time = sum(step.kernel_ns for step in steps) >= _MOST * kernel_ns
     return in_time or sum(step.kernels for step in steps) >= _MOST * kernels.height
+
+
+def _are_little(runs: list[tuple[Step, ...]], repeated: Steps) -> bool:
+    """Whether steps marked like these, but far longer, keep the GPU busy for longer than all of them: they are steps of
+    another kind, as prefills among decodes, and no start-up."""
+    usual = {step.start_ns for run in runs for step in run}
+    odd = [step for step in repeated.steps if step.start_ns not in usual]
+    busy_ns = sum(step.kernel_ns for step in odd if 2 * step.kernel_ns >= step.duration_ns)
+    return repeated.host_times and busy_ns > sum(step.kernel_ns for run in runs for step in run)
 
 
 def _of_fullest(kernels: pl.DataFrame) -> pl.DataFrame:
