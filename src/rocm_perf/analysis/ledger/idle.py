@@ -352,7 +352,8 @@ def _with_profilers_part(rows: pl.DataFrame, idle: pl.DataFrame, trace: Trace) -
     launches = calls.filter(named(calls["name"], pl.col("name").str.contains(LAUNCH_CALL)))
     windows = host_windows(known.select(*GPU, "pid", "tid", "start_ns", "since_ns", "launch_end"))
     within = count_between(windows, launches, THREAD)
-    cost = (within * collection.launch_cost_ns).cast(pl.Int64)
+    in_graphs = _further_kernels(known, trace) * (collection.graph_kernel_cost_ns or 0.0)
+    cost = (within * collection.launch_cost_ns + in_graphs).cast(pl.Int64)
     added = windows.select(GPU).with_columns(cost=cost).group_by(GPU).agg(pl.col("cost").sum())
     launching = rows.filter(pl.col("cause") == "launching").sort("ns", descending=True)
     limited = launching.join(added, on=GPU, how="left", nulls_equal=True, maintain_order="left").with_columns(
@@ -367,3 +368,15 @@ def _with_profilers_part(rows: pl.DataFrame, idle: pl.DataFrame, trace: Trace) -
     others = rows.filter(pl.col("cause") != "launching")
     left = divided.with_columns(ns=pl.col("ns") - pl.col("taken")).filter(pl.col("ns") > 0)
     return pl.concat([others, left.select(_ROW), own.select(_ROW)])
+
+
+def _further_kernels(gaps: pl.DataFrame, trace: Trace) -> pl.Series:
+    """Return, for each gap, how many kernels beside the first the graph has whose launch ended it."""
+    launch = [*THREAD, "launch_start"]
+    sizes = launched_work(trace).group_by(launch).agg(size=pl.len().cast(pl.Int64))
+    own = gaps.select(launch).join(sizes, on=launch, how="left", nulls_equal=True, maintain_order="left")[
+        "size"
+    ]
+    was_idle = (gaps["launch_end"] > gaps["since_ns"]).cast(pl.Int64)
+    further: pl.Series = (own.fill_null(1) - 1) * was_idle
+    return further

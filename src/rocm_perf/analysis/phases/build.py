@@ -140,9 +140,9 @@ def _spread(found: Steady | None) -> StepSpread | None:
     if len(lengths) < FEWEST_STEPS:
         return None
     if len(lengths) < _FEWEST_FOR_SHARES:
-        return StepSpread(lengths[0], lengths[-1], whole=True)
+        return StepSpread(float(lengths[0]), float(lengths[-1]), whole=True)
     tenths = quantiles(lengths, n=10, method="inclusive")
-    return StepSpread(tenths[0], tenths[-1], whole=False)
+    return StepSpread(float(tenths[0]), float(tenths[-1]), whole=False)
 
 
 def _odd_steps(found: Steady | None) -> int:
