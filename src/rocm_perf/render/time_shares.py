@@ -12,6 +12,7 @@ from rocm_perf.model.results.ledger import CAUSES, Entry, EntryKind, Ledger
 
 Side = Literal["busy", "idle"]
 NARROW = 0.02  # of the judged time: a narrower segment cannot be seen, and joins the others of its side
+_ALIKE = 0.005  # of the median step: a mean that differs by less is the same to a reader
 # In the order of the bar. What stands here is the name where all of a kind is meant.
 KINDS: dict[EntryKind, str] = {
     "kernel": "kernels",
@@ -48,6 +49,7 @@ SHORT: dict[str, str] = {
     "loading-data": "data loading",
     "compiling": "compilation",
     "loading-code": "first use of code",
+    "first-use": "first, slow calls",
     "mpi": "MPI",
     "allocating": "allocation",
     "host-work": "other host work",
@@ -117,6 +119,24 @@ def place_name(entry: Entry) -> str:
 def steps_of_gpus(document: Document) -> int:
     """Return how many steps the ledger holds, each GPU's own counted; 0 where nothing repeats."""
     return document.judged_steps * max(len(document.ledger.gpus), 1)
+
+
+def is_usual_step(document: Document) -> bool:
+    """Return whether the mean step of the ledger is the median one, which the phases tell, to a reader, and holds what
+    the GPUs do in it."""
+    usual, steps, ledger = document.phases.step_ns.value, steps_of_gpus(document), document.ledger
+    if not usual or not steps or abs(ledger.judged_ns / steps - usual) > _ALIKE * usual:
+        return False
+    return all(kind_ns(ledger.entries, kind) <= steps * usual for kind in KINDS)
+
+
+def judged_length(document: Document) -> float:
+    """Return how long the judged time is on one GPU, of a step where there are steps: written as the phases write it
+    where both are the same to a reader."""
+    usual = document.phases.step_ns.value
+    if usual and is_usual_step(document):
+        return usual
+    return document.ledger.judged_ns / (steps_of_gpus(document) or max(len(document.ledger.gpus), 1))
 
 
 def _segments(ledger: Ledger) -> list[Segment]:

@@ -413,7 +413,7 @@ def _told(gpu: int, library: str, chains_of: list[_Chain]) -> GroupCause:
         share=saved / total,
         saves=saved / total,
         certainty="likely",
-        title=f"{len(first.kernels)} unfused {of} work on one array after another{others}: {names}",
+        title=f"{len(first.kernels)} unfused {of} in a row work on the same array{others}: {names}",
         evidence=(
             f"{format_count(times, 'run')} of such kernels, all of a run with the same number of work-items "
             f"({first.items:,}), {'take' if times > 1 else 'takes'} {format_ns(total)}",

@@ -9,7 +9,7 @@ from rocm_perf.render import svg
 from rocm_perf.render.figures.figure import WIDE, Drawn, Figure, Missing
 from rocm_perf.render.figures.lettering import text_width
 from rocm_perf.render.figures.parts import SIZE, Part, legend, notes, stacked_bar
-from rocm_perf.render.time_shares import Segment, Side, segments
+from rocm_perf.render.time_shares import Segment, Side, is_usual_step, judged_length, segments
 from rocm_perf.units import format_count, format_ns, format_share
 
 # Idle time has the colours that the same causes have in the bars of gaps and in the timeline, where there are any, with
@@ -22,6 +22,7 @@ IDLE_LOOKS: Mapping[str, str] = {
     "loading-data": "fill-2 faint",
     "compiling": "fill-4 faint",
     "loading-code": "fill-6 faint",
+    "first-use": "fill-6 faint",
     "mpi": "fill-5 faint",
     "allocating": "fill-1 faint",
     "host-work": "fill-7 faint",
@@ -79,11 +80,13 @@ def _title(shown: Sequence[Segment], document: Document) -> str:
 
 def judged_time(document: Document) -> str:
     """Return what the bar stands for, in words."""
-    ledger, steps = document.ledger, document.judged_steps
-    gpus = max(len(ledger.gpus), 1)
-    length = format_ns(ledger.judged_ns / gpus / max(steps, 1))
+    gpus, length = len(document.ledger.gpus), format_ns(judged_length(document))
     mean = f" on average of {format_count(gpus, 'GPU')}" if gpus > 1 else ""
-    return f"a step of {length}{mean}" if steps else f"the judged time of {length}{mean}"
+    if not document.judged_steps:
+        return f"the judged time of {length}{mean}"
+    if document.phases.kernel is not None:
+        return f"the {length} from one launch to the next{mean}"
+    return f"{'a' if is_usual_step(document) else 'an average'} step of {length}{mean}"
 
 
 def _part(segment: Segment, look: str, document: Document) -> Part:

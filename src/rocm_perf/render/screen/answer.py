@@ -19,13 +19,19 @@ from rocm_perf.render.screen.drawn import BAR_FROM, share_lines
 from rocm_perf.render.screen.finding import Detail, finding_details, finding_summary
 from rocm_perf.render.screen.hotspots import LEGEND_LINES, hotspot_blocks
 from rocm_perf.render.screen.view import View
-from rocm_perf.render.sections.headline import contents, has_phases, limit_line, ranked_findings
+from rocm_perf.render.sections.headline import (
+    clause_ends,
+    contents,
+    has_phases,
+    limit_line,
+    phases_told,
+    ranked_findings,
+)
 from rocm_perf.render.sections.index import beyond_first_screen
 from rocm_perf.render.sections.instructions import instructions_section, pc_samples_section
 from rocm_perf.render.sections.layers import layer_line
 from rocm_perf.render.sections.ledger import idle_words
 from rocm_perf.render.sections.memory import memory_section
-from rocm_perf.render.sections.phases import phase_line
 from rocm_perf.render.sections.program import energy_section
 from rocm_perf.render.sections.recording import recorded_line
 from rocm_perf.render.sections.serving import serving_line
@@ -94,7 +100,7 @@ def _head(document: Document, view: View) -> Iterator[RenderableType]:
     if samples := windows_line(document):
         yield from labelled("Windows", samples, view.width, 2)
     if has_phases(document):
-        yield from paragraph(phase_line(document.phases), view.width, 3)
+        yield from paragraph(phases_told(document), view.width, 3)
     for sentence in limit_line(document):
         yield from paragraph(sentence, view.width, 4)
     drawn = _shares(document, view)
@@ -172,8 +178,15 @@ def _findings(document: Document, view: View, plan: _Plan) -> Iterator[Text]:
         more = format_count(len(findings) - plan.summaries, "more finding")
         yield line((f"   and {more} (--show findings)", "dim"))
     for finding in later[: 0 if view.brief else 1]:
-        said = "; ".join((finding.title, *finding.evidence[:1]))
-        yield from labelled("Start-up", said, view.width, _START_UP)
+        yield from start_up("; ".join((finding.title, *finding.evidence[:1])), view.width)
+
+
+def start_up(said: str, width: int) -> list[Text]:
+    """Return as many whole clauses as fit, at least the first."""
+    shorter = (said[:end] for end in reversed(clause_ends(said)))
+    tried = (labelled("Start-up", text, width) for text in (said, *shorter))
+    fitting = next((rows for rows in tried if len(rows) <= _START_UP), None)
+    return fitting or labelled("Start-up", said, width, _START_UP)
 
 
 def _tail(document: Document, view: View) -> Iterator[RenderableType]:

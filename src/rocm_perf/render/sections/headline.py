@@ -13,7 +13,7 @@ from rocm_perf.model.results.ledger import CAUSES, EntryKind, Ledger
 from rocm_perf.render.grid import squeezed
 from rocm_perf.render.sections.phases import phase_line
 from rocm_perf.render.sections.windows import windows_line
-from rocm_perf.render.time_shares import kind_ns, steps_of_gpus
+from rocm_perf.render.time_shares import is_usual_step, judged_length, kind_ns
 from rocm_perf.units import format_count, format_ns, format_share
 
 _MUCH = 100  # times as fast: beyond that the number says no more than "nearly all of it"
@@ -81,6 +81,7 @@ _HOST = (
     "other-calls",
     "compiling",
     "loading-code",
+    "first-use",
     "allocating",
     "mpi",
 )
@@ -98,7 +99,6 @@ _WORTH_NAMING = 0.2  # of the judged time: a cause this large is named beside wh
 _MOST_TO_GAIN = "its kernels have the most to gain"  # of a GPU that is idle more than it works
 _HALF = 0.5  # of the time
 _NEARLY_ALL = 0.95  # of the time busy: nothing but kernels is left to explain
-_ALIKE = 0.005  # of the median step: a mean that differs by less is the same to a reader
 _NAME = 60  # characters of a kernel's name
 _NAMED = 2  # causes of the first finding that are told with their shares
 _SECOND = 0.05  # of the judged time: a second one of less is not told
@@ -117,8 +117,13 @@ def headline(document: Document) -> Iterator[str]:
     if samples := windows_line(document):
         yield f"{samples[0].upper()}{samples[1:]}."
     if has_phases(document):
-        yield phase_line(document.phases)
+        yield phases_told(document)
     yield from limit_line(document)
+
+
+def phases_told(document: Document) -> str:
+    """Return all phases in one line, the judged one as long as the sentences below it say."""
+    return phase_line(document.phases, work_ns=document.judged_ns + document.phases.paused_ns)
 
 
 def has_phases(document: Document) -> bool:
@@ -158,7 +163,7 @@ def _working(document: Document) -> str:
     """Return what the GPUs do with the judged time: of a step of each where there are steps."""
     ledger, steps, gpus = document.ledger, document.judged_steps, max(len(document.ledger.gpus), 1)
     each, several = gpus * max(steps, 1), gpus > 1
-    length = format_ns(ledger.judged_ns / each)
+    length = format_ns(judged_length(document))
     who = f"the {gpus} GPUs on average" if several else "the GPU"
     parts = [
         f"{verb[several]} {'for ' if kind == 'idle' else ''}{format_ns(total_ns / each)} "
@@ -177,10 +182,7 @@ def _working(document: Document) -> str:
 
 def _step(document: Document) -> str:
     """Return what a step is called whose length is a mean: the phases tell the median."""
-    usual = document.phases.step_ns.value
-    mean = document.ledger.judged_ns / max(steps_of_gpus(document), 1)
-    is_usual = usual and abs(mean - usual) <= _ALIKE * usual
-    return "a step" if is_usual else "an average step"
+    return "a step" if is_usual_step(document) else "an average step"
 
 
 def unit(document: Document) -> str:
@@ -318,7 +320,8 @@ def worth(finding: Finding, document: Document) -> str:
 
 
 def few_words(text: str, most: int = FEW) -> str:
-    """Return the first sentence of a text, cut to whole clauses, or to whole words where even one is too long."""
+    """Return the first sentence of a text, cut to whole clauses, or to whole words where even one is too long; never
+    within brackets: half of a call is another call."""
     sentences = [each.rstrip(".") for each in _SENTENCE.split(" ".join(text.split()))]
     sentence = next((each for each in sentences if ":" in each or not _REMARK.match(each)), sentences[0])
     if len(sentence) > most:
@@ -328,21 +331,40 @@ def few_words(text: str, most: int = FEW) -> str:
     ends = (
         []
         if _CONDITION.match(sentence)
-        else [end.start() for end in _CLAUSE.finditer(sentence) if _LEAST_CLAUSE <= end.start() <= most]
+        else [end for end in clause_ends(sentence) if _LEAST_CLAUSE <= end <= most]
     )
     if ends:
         kept = sentence[: ends[-1]].rstrip(",;:")
         before, colon, after = kept.rpartition(": ")
         if colon and len(before) >= _LEAST_CLAUSE and len(after.split()) <= _LIST:
             kept = before  # of a list behind a colon, its first word says little
-        return f"{kept})" if kept.count("(") > kept.count(")") else kept
-    return f"{sentence[: most - 1].rpartition(' ')[0] or sentence[: most - 1]}…"
+        return kept
+    words = [place for place in _outside_brackets(sentence) if 0 < place < most and sentence[place] == " "]
+    kept = sentence[: words[-1]] if words else sentence[: most - 1].rpartition(" ")[0]
+    return f"{kept or sentence[: most - 1]}…"
+
+
+def clause_ends(text: str) -> list[int]:
+    """Return where a text may end early: behind each of its clauses, outside of brackets."""
+    outside = set(_outside_brackets(text))
+    return [end.start() for end in _CLAUSE.finditer(text) if end.start() in outside]
+
+
+def _outside_brackets(text: str) -> list[int]:
+    """Return the places of a text that are in no brackets, in their order."""
+    depth, outside = 0, []
+    for place, character in enumerate(text):
+        if depth == 0:
+            outside.append(place)
+        depth = max(depth + (character in "([{") - (character in ")]}"), 0)
+    return outside
 
 
 def _capital(text: str) -> str:
     """Return the text with a capital at its start, unless an identifier stands there."""
-    first = text.partition(" ")[0].rstrip(",;")
-    return f"{text[:1].upper()}{text[1:]}" if first.isalpha() else text
+    first, _, rest = text.partition(" ")
+    is_word = first.rstrip(",;").isalpha() and not rest.startswith("= ")
+    return f"{text[:1].upper()}{text[1:]}" if is_word else text
 
 
 def whole_sentences(text: str, most: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocm_perf.model.document import Document
-from rocm_perf.model.results.kernels import FamilyTotal, Sliver, Steps
+from rocm_perf.model.results.kernels import FamilyTotal, Sliver
 from rocm_perf.model.results.times import DeviceTime, Hotspot
 from rocm_perf.model.run import LENGTHS
 from rocm_perf.render.kernel_names import told_apart
@@ -161,7 +161,7 @@ def steps_section(document: Document, top: int) -> Section:
         ),
         code("sequence", lambda row: " > ".join(name(kernel) for kernel in row.kernels)),
     )
-    lines = [f"Steps: {steps.unavailable}."] if steps.unavailable else _step_lines(steps)
+    lines = [f"Steps: {steps.unavailable}."] if steps.unavailable else _step_lines(document)
     if slivers.rows:
         lines.append(
             f"Fusing the sequences below saves at most {format_ns(slivers.saving_ns)} in launches; "
@@ -175,13 +175,20 @@ def steps_section(document: Document, top: int) -> Section:
     )
 
 
-def _step_lines(steps: Steps) -> list[str]:
+def _step_lines(document: Document) -> list[str]:
+    """How many steps there are and how long one is, as the phases tell it where there is a steady state; how they
+    differ, unless they run side by side."""
+    steps, phases = document.steps, document.phases
+    told = phases.steps > 0 and phases.step_ns.value is not None
+    count = phases.steps if told else len(steps.steps)
+    length = time(phases.step_ns.value if told else steps.duration_ns.value)
     kernels = steps.kernels_per_step.value
+    is_mean = told and phases.step_ns.formula != steps.duration_ns.formula
     lines = [
-        f"{format_count(len(steps.steps), 'step')}, found by: {steps.found_by}. Median {time(steps.duration_ns.value)}"
+        f"{format_count(count, 'step')}, found by: {steps.found_by}. {'On average' if is_mean else 'Median'} {length}"
         + ("." if kernels is None else f" and {format_count(kernels, 'kernel')}.")
     ]
-    if len(steps.steps) > 1:
+    if len(steps.steps) > 1 and not is_mean:
         lengths = [step.duration_ns for step in steps.steps]
         lines.append(f"{format_ns(min(lengths))} to {format_ns(max(lengths))}: {spark(lengths)}")
     return lines

@@ -13,6 +13,7 @@ from rocm_perf.units import format_count, format_ns
 
 _ALIKE = 0.1  # of the median: steps that differ by less are told by it alone
 _MOST = 0.5  # of the recording
+_SAME = 0.02  # of the work
 _NAMES = {
     "before": "before the first GPU work",
     "start-up": "start-up",
@@ -56,14 +57,22 @@ def phases_section(document: Document, top: int) -> Section:
     return Section("Phases", lines=tuple(_lines(phases)), grids=grids("", phases.rows, columns, top))
 
 
-def phase_line(phases: Phases, keys: Mapping[PhaseName, str] = MappingProxyType({})) -> str:
+def phase_line(
+    phases: Phases, keys: Mapping[PhaseName, str] = MappingProxyType({}), *, work_ns: int | None = None
+) -> str:
     """All phases in one line: "start-up 0.49 s | steady 482 ms: 200 steps of 2.41 ms | end 0.21 s"; each behind its
-    key, where there are keys."""
-    return " | ".join(f"{keys.get(row.name, '')} {_phase(row, phases)}".lstrip() for row in phases.rows)
+    key, where there are keys. `work_ns` is what the judged time is said to be beside it: where the work differs by
+    little from that (a short start was judged with it, or the host ends later), one time is written in one way."""
+    return " | ".join(
+        f"{keys.get(row.name, '')} {_phase(row, phases, work_ns)}".lstrip() for row in phases.rows
+    )
 
 
-def _phase(row: Phase, phases: Phases) -> str:
-    length = f"{phase_name(row, phases)} {format_ns(row.duration_ns)}"
+def _phase(row: Phase, phases: Phases, work_ns: int | None) -> str:
+    lasts_ns = row.duration_ns
+    if row.name == "work" and work_ns is not None and abs(work_ns - lasts_ns) <= _SAME * lasts_ns:
+        lasts_ns = work_ns
+    length = f"{phase_name(row, phases)} {format_ns(lasts_ns)}"
     return f"{length}: {steps_text(phases)}" if row.name == "steady" and phases.steps else length
 
 

@@ -396,7 +396,7 @@ def test_seven_cupy_kernels_on_one_array_are_one_finding(times: int) -> None:
     assert (group.cause.id, group.calls, len(group.kernels)) == ("elementwise-chain", 7 * times, 7)
     assert group.total_ns == 7 * times * 100_000
     assert group.cause.saves == pytest.approx(6 / 7)
-    assert group.cause.title.startswith("7 unfused CuPy kernels work on one array after another")
+    assert group.cause.title.startswith("7 unfused CuPy kernels in a row work on the same array")
     assert "about 7 times as fast" in group.cause.evidence[1]
     assert "@cupy.fuse()" in group.cause.remedy
 

@@ -108,3 +108,9 @@ def test_a_pause_stands_where_it_was() -> None:
 
 def test_nothing_to_draw_says_why() -> None:
     assert phases_figure(replace(PHASES, rows=(), unavailable="no times")) == Missing("no times")
+
+
+@pytest.mark.parametrize(("judged_ns", "told"), [(6_100_000, "work 6.10 ms"), (9_000_000, "work 6.00 ms")])
+def test_work_is_as_long_as_the_judged_time_that_is_told_beside_it(judged_ns: int, told: str) -> None:
+    rows = (Phase("before", 0, 3_000_000), Phase("work", 3_000_000, 9_000_000))
+    assert phase_line(replace(PHASES, rows=rows, steps=0), work_ns=judged_ns).endswith(told)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rocm_perf.analysis.overview import overview
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding
+from rocm_perf.render.screen.answer import start_up
 from rocm_perf.render.screen.terminal import View, print_document, print_sections
 from rocm_perf.render.sections.index import SECTIONS
 from tests.recordings import answer, sampled
@@ -186,3 +187,17 @@ def test_a_section_with_nothing_says_why() -> None:
     console = Console(file=out, width=100, highlight=False)
     print_sections(overview(trace(), "x"), ["energy"], console, View(width=100))
     assert "Energy  unavailable: no power was read" in out.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+def test_the_line_about_the_start_up_ends_with_a_whole_clause(width: int) -> None:
+    said = (
+        "90.9 % of the recording happens once: 431 ms of 474 ms; 5.04 ms before the steady state are steps as well; "
+        "until the steps the GPU works 8.46 ms of 313 ms, in 151 kernels, and for 178 ms the host is in no recorded "
+        "call (it may compile or prepare input)"
+    )
+    rows = start_up(said, width)
+    shown = " ".join(row.plain.strip() for row in rows).removeprefix("Start-up  ")
+    assert len(rows) <= 2
+    assert said.startswith(shown)
+    assert said[len(shown) :][:2] in ("", "; ", ", ", " (")

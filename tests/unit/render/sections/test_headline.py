@@ -14,6 +14,7 @@ from rocm_perf.cli.demo import workload_file
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.results.ledger import CAUSES
+from rocm_perf.render.figures.time_shares import judged_time
 from rocm_perf.render.sections.headline import (
     CAUSES_OF,
     LIMITS,
@@ -22,7 +23,8 @@ from rocm_perf.render.sections.headline import (
     whole_sentences,
     worth,
 )
-from rocm_perf.units import NS_PER_MS, NS_PER_US, format_share
+from rocm_perf.render.sections.kernels import steps_section
+from rocm_perf.units import NS_PER_MS, NS_PER_US, format_ns, format_share
 from tests.recordings import answer, sampled
 from tests.unit.analysis.documents import document
 from tests.unit.analysis.traces import kernel, trace
@@ -198,8 +200,17 @@ def check_sentence(told: Document) -> None:
         ("Fuse them, or give each more work. Then measure.", "Fuse them, or give each more work"),
         (
             "Replay each step as one CUDA graph (torch.cuda.graph, or torch.compile in mode='reduce-overhead'), or so.",
-            "Replay each step as one CUDA graph (torch.cuda.graph)",
+            "Replay each step as one CUDA graph",
         ),
+        (
+            'In serving: model = torch.compile(model, mode="reduce-overhead") replays each step, for equal shapes.',
+            'model = torch.compile(model, mode="reduce-overhead") replays each step',
+        ),
+        (
+            "Load ahead of need: DataLoader(num_workers=, prefetch_factor=, pin_memory=True), in Trainer another name.",
+            "Load ahead of need",
+        ),
+        ("Call(" + "first, " * 20 + "last)", "Call(" + "first, " * 8 + "first,…"),
         (
             "The host waits 2 times in a step, which no graph can hold: remove those waits first (.item() and such).",
             "Remove those waits first (.item() and such)",
@@ -228,3 +239,30 @@ def test_without_kernels_copies_are_what_takes_time() -> None:
     copies = [{"kind": "H2D", "start_ns": MS * at, "end_ns": MS * at + US} for at in range(9)]
     (line,) = limit_line(overview(trace(copies=copies), "run"))
     assert line.startswith("Copies take 9.00 us in all; no kernel is in the recording")
+
+
+def test_a_step_is_written_as_the_phases_write_it_where_the_mean_is_the_same() -> None:
+    """A mean of 241 ms beside a median of 240 ms is one time; what the GPU does in a step is never longer than it."""
+    examined = examine(api.simulate(workload_file("sync_in_loop")), "run")
+    mean = examined.ledger.judged_ns / examined.judged_steps
+    for median, said in ((mean / 1.004, "a step"), (mean / 1.02, "an average step")):
+        step_ns = replace(examined.phases.step_ns, value=median)
+        told = replace(examined, phases=replace(examined.phases, step_ns=step_ns))
+        (line,) = limit_line(told)
+        length = median if said == "a step" else mean
+        assert line.startswith(f"Of {said} of {format_ns(length)}")
+        assert judged_time(told) == f"{said} of {format_ns(length)}"
+    one_kernel = replace(examined, phases=replace(examined.phases, kernel="k"))
+    assert judged_time(one_kernel).endswith(" from one launch to the next")
+
+
+def test_the_section_on_steps_counts_and_measures_as_the_phases_do() -> None:
+    examined = examine(api.simulate(workload_file("slivers")), "run")
+    phases = replace(examined.phases, steps=59, step_ns=replace(examined.phases.step_ns, value=632 * US))
+    (first, *_) = steps_section(replace(examined, phases=phases), 5).lines
+    assert first.startswith("59 steps, found by: ")
+    assert ". Median 632 us and " in first
+    mean = replace(phases.step_ns, formula="time of the steady state / its steps")
+    (first, second, *_) = steps_section(replace(examined, phases=replace(phases, step_ns=mean)), 5).lines
+    assert ". On average 632 us and " in first
+    assert "█" not in second
