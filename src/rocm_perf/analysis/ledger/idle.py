@@ -55,6 +55,7 @@ _NEXT_KERNEL_NS = (
     10_000  # the most that a queue takes from one kernel to the next: 2 to 8 us were seen on MI300X
 )
 _TO_GPU = "copy H2D"
+_FEW = 3  # slow calls of one function: more of them recur
 _PARTS = 3  # named parts of the program that are told apart
 _SITES = 3
 _ROW = [*GPU, "cause", "place", "detail", "ns", "gaps"]
@@ -141,7 +142,7 @@ def _whole(idle: pl.DataFrame, column: str, cause: str, place: str = "", detail:
 def _in_calls(idle: pl.DataFrame, trace: Trace, after: str) -> pl.DataFrame:
     """Return the time inside calls of the runtime by function; what no call explains of these causes has no place."""
     calls = _with_sites(outermost_calls(trace), trace)
-    once = one_off_calls(trace)
+    once = _made_first(one_off_calls(trace))
     known = idle.filter(pl.col("launch_end").is_not_null())
     times = known.select(*THREAD, "agent_id", "start_ns", "since_ns", "launch_end")
     rows = []
@@ -155,6 +156,14 @@ def _in_calls(idle: pl.DataFrame, trace: Trace, after: str) -> pl.DataFrame:
             rows.append(gpu.join(inside.with_columns(first=first > 0).drop("node"), how="cross"))
     spent = pl.concat(rows) if rows else None
     return pl.concat([_capped(idle, spent, column, after) for column in _IN_CALLS])
+
+
+def _made_first(once: pl.DataFrame) -> pl.DataFrame:
+    """Return the calls that took long once: a function that takes long again and again has another reason, unless it
+    loads code."""
+    name = pl.col("name").cast(pl.String)
+    loads = named(once["name"], pl.col("name").str.contains(f"{_LOADS_CODE}|{LAUNCH_CALL}"))
+    return once.filter((pl.len().over(name) <= _FEW) | loads)
 
 
 def _with_sites(calls: pl.DataFrame, trace: Trace) -> pl.DataFrame:

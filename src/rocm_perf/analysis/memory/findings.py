@@ -30,6 +30,7 @@ _TORN_BYTES = 64 << 20
 # Growth that would fill the memory only after this many steps is bookkeeping.
 _MANY_STEPS = 100_000
 _LEAST_GROWTH = 1 << 20  # per step, where the capacity is not known
+_MUCH = 0.05  # of the peak: what grows less, over a recording without steps, is no leak that anybody looks for
 _SHOWN = 3
 _CAUSES = {  # remedies of owners; those of the others are general
     "parameters": "memory-parameters",
@@ -159,7 +160,11 @@ def _growth_title(row: GrowingSite) -> str:
 def _matters(row: GrowingSite, memory: Memory) -> bool:
     rate = row.per_step.value or 0
     room = _room(memory, row)
-    return rate * _MANY_STEPS >= room if room is not None else rate >= _LEAST_GROWTH
+    if room is not None:
+        return rate * _MANY_STEPS >= room
+    peak = max((peak.bytes for peak in memory.peaks), default=0)
+    grown = row.levels_bytes[-1] - row.levels_bytes[0]
+    return rate >= _LEAST_GROWTH and (row.basis == BY_STEP or grown >= _MUCH * peak)
 
 
 def _room(memory: Memory, row: GrowingSite) -> int | None:

@@ -22,10 +22,16 @@ def only_copies(trace: Trace) -> Finding | None:
         id="only-copies",
         severity="warning",
         kind="unrecorded-work",
-        title="Copies were recorded and no kernel: what ran between them is not in the recording",
+        title=f"{_what(trace)} recorded and no kernel: what ran beside that is not in the recording",
         evidence=(_copies(trace), *_calls(alone)),
         remedy=remedy("record-gpu", setting(trace)),
     )
+
+
+def _what(trace: Trace) -> str:
+    """Return what was recorded, copies or nothing but fills."""
+    fills = all(row.kind == "MEMSET" for row in copy_totals(trace))
+    return "Only fills were" if fills else "Copies were"
 
 
 def _copies(trace: Trace) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from rocm_perf.analysis.time.attention_products import fused_products
 from rocm_perf.analysis.time.conversions import CONVERSIONS, conversion_findings
 from rocm_perf.analysis.time.families import ATTENTION, UNFUSED, family_findings, is_fusible
-from rocm_perf.analysis.time.kernel_family import OTHER
+from rocm_perf.analysis.time.kernel_family import OTHER, RUNTIME
 from rocm_perf.analysis.verdict.kernels.case import Case
 from rocm_perf.analysis.verdict.kernels.headroom import headroom
 from rocm_perf.analysis.verdict.kernels.instruments import Instrument, instruments
@@ -28,7 +28,7 @@ _SHARE = 0.10  # of the kernel time: from here on a kernel is worth a finding of
 
 def kernel_findings(document: Document) -> list[Finding]:
     """What an expert says of the kernels, what is worth most first; never silent unless they take next to no time."""
-    listed = [] if _beside_the_point(document) else subjects(document)
+    listed = [] if _beside_the_point(document) else _under_test(subjects(document), document)
     together = [
         *family_findings(document),
         *conversion_findings(document),
@@ -52,6 +52,13 @@ def kernel_findings(document: Document) -> list[Finding]:
     named = frozenset(kernel for subject in listed for kernel in subject.kernels)
     apart = [instrument_finding(one, document) for one in seen if one.kernel not in named]
     return [*ordered, *apart, *tiny_launch_findings(document)]
+
+
+def _under_test(listed: list[Subject], document: Document) -> list[Subject]:
+    """Return the kernels without the runtime's own copies and fills, where a profiler ran them one by one: those are
+    of the harness, which measures the others."""
+    own = [one for one in listed if one.library != RUNTIME]
+    return own if own and document.gaps.doubt else listed
 
 
 def _groups(document: Document) -> list[GroupCause]:
