@@ -30,7 +30,9 @@ _TORN_BYTES = 64 << 20
 # Growth that would fill the memory only after this many steps is bookkeeping.
 _MANY_STEPS = 100_000
 _LEAST_GROWTH = 1 << 20  # per step, where the capacity is not known
-_MUCH = 0.05  # of the peak: what grows less, over a recording without steps, is no leak that anybody looks for
+_MUCH = (
+    0.05  # of the peak: what grows less, over a recording without steps, is no leak that anybody looks for
+)
 _SHOWN = 3
 _CAUSES = {  # remedies of owners; those of the others are general
     "parameters": "memory-parameters",

@@ -186,7 +186,9 @@ def _first_use_words(run: Run, claimed: Sequence[Entry]) -> Words:
     loads = run.ledger.total_ns("loading-code") >= run.ledger.total_ns("first-use")
     if loads:
         return f"The GPU waits while code is loaded{_places(claimed)}", _remedy(run, "loading-code")
-    return f"The GPU waits for calls that are slow the first time{_places(claimed)}", _remedy(run, "first-uses")
+    return f"The GPU waits for calls that are slow the first time{_places(claimed)}", _remedy(
+        run, "first-uses"
+    )
 
 
 def _allocation_words(run: Run, claimed: Sequence[Entry]) -> Words:
@@ -237,7 +239,8 @@ def _copy_words(run: Run, claimed: Sequence[Entry]) -> Words:
         if largest and largest.cause in ("copying-to-gpu", "copying-to-host")
         else "waiting-for-copy"
     )
-    remedy = _remedy(run, cause, place=place)
+    fewer = _FEWER_BYTES if document.steady_copies.total_ns > document.hotspots.total_ns else ""
+    remedy = fewer + _remedy(run, cause, place=place)
     if every:
         often = max(row.in_steps for row in every)
         when = "in every step" if often >= _EVERY else f"in one step of {round(1 / often)}"
@@ -248,6 +251,7 @@ def _copy_words(run: Run, claimed: Sequence[Entry]) -> Words:
     return f"The GPU waits while the host is inside copies{_places(claimed)}", remedy
 
 
+_FEWER_BYTES = "Copy fewer bytes: copies that take longer than all kernels cannot be hidden behind them. "
 _EVERY = 0.7  # of the steps: there may be others between them
 
 
@@ -310,7 +314,13 @@ THEMES = (
         words=_host_work_words,
     ),
     Theme(id="compiling", kind="startup", causes=("compiling",), show="ledger", words=_compiling_words),
-    Theme(id="first-uses", kind="startup", causes=("loading-code", "first-use"), show="ledger", words=_first_use_words),
+    Theme(
+        id="first-uses",
+        kind="startup",
+        causes=("loading-code", "first-use"),
+        show="ledger",
+        words=_first_use_words,
+    ),
     Theme(id="mpi", kind="communication", causes=("mpi",), show="ledger,host", words=_mpi_words),
     Theme(
         id="allocation",

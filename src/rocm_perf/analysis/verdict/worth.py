@@ -139,7 +139,9 @@ def _evidence(entry: Entry, run: Run) -> str:
     if entry.kind != "idle":
         return f"{words}{where}: {spent}, {format_share(entry.share)} of the judged time"
     share = format_share(entry.total_ns / max(ledger.idle_ns, 1))
-    inside = [f"{format_ns(ledger.of_one_gpu_ns(ns))} {name}" for name, ns in list(entry.parts.items())[:_ENTRIES]]
+    inside = [
+        f"{format_ns(ledger.of_one_gpu_ns(ns))} {name}" for name, ns in list(entry.parts.items())[:_ENTRIES]
+    ]
     parts = f" ({', '.join(inside)})" if inside else ""
     return f"{words}{where}: {spent} in {format_count(entry.count, 'gap')}, {share} of the idle time{parts}"
 
