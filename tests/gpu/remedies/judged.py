@@ -91,12 +91,12 @@ def main() -> None:
     held: dict[str, list[bool | None]] = {"cupti": [], "torch": []}
     for line in (folder / "cases.jsonl").read_text().splitlines()[1:]:
         case = json.loads(line)
-        for recorder in held:
+        for recorder, verdicts in held.items():
             files = [folder / one["file"] for one in case["files"] if one["recorder"] == recorder]
             paths = [path for path in files if path.is_file()]
             if paths:
                 text, holds = row(case, recorder, paths)
-                held[recorder].append(holds)
+                verdicts.append(holds)
                 print(text, flush=True)
     for recorder, verdicts in held.items():
         print(

@@ -215,8 +215,8 @@ def _is_most(steps: list[Step], work: pl.DataFrame) -> bool:
 
 
 def _are_little(runs: list[tuple[Step, ...]], repeated: Steps) -> bool:
-    """Whether several steps marked like these, but far longer, keep the GPU busy for longer than all of them: they are steps of
-    another kind, as prefills among decodes, and no start-up."""
+    """Return whether several steps marked like these, but far longer, keep the GPU busy for longer than all of them:
+    they are steps of another kind, as prefills among decodes, and no start-up."""
     usual = {step.start_ns for run in runs for step in run}
     odd = [step for step in repeated.steps if step.start_ns not in usual]
     busy_ns = sum(step.kernel_ns for step in odd if 2 * step.kernel_ns >= step.duration_ns)
