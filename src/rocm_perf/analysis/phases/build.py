@@ -63,7 +63,8 @@ def phases(trace: Trace) -> Phases:
     found = steady(repeated, work)
     waited_until = None if found else _awaited_until(trace, own, repeated)
     ended = _latest(work.filter(carried)["end_ns"].max(), waited_until)
-    judged = found.span if found else _after(working_span(_without_uploads(own), marked_steps(trace)), ended)
+    working = own if idle_is_the_profilers(trace) else _without_uploads(own)
+    judged = found.span if found else _after(working_span(working, marked_steps(trace)), ended)
     first_ns = _latest(own["start_ns"].min(), ended)
     return Phases(
         rows=_rows(whole, first_ns or 0, judged, "steady" if found else "work"),

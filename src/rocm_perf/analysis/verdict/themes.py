@@ -149,7 +149,7 @@ def _host_work_words(run: Run, claimed: Sequence[Entry]) -> Words:
         title = "The GPU waits while the host prepares what is then copied to it: its input, as it seems"
         return title, _remedy(run, "loading-data")
     place = "" if place == BEFORE_A_COPY else place
-    if "::" in place:
+    if run.setting.torch and "::" in place and not in_other_threads(run.document, place):
         title = f"The GPU waits while the host is in {place}, and in no call of the runtime"
         return title, _remedy(run, "slow-operator", place=place)
     if not place or (largest is not None and not largest.place and largest.total_ns > _of(claimed, place)):

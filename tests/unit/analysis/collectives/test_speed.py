@@ -139,7 +139,7 @@ def test_slow_collectives_are_named_and_what_to_look_at() -> None:
         "RCCL is slow: all_reduce of 16.8 MiB at 3.4 GB/s where the links allow 448, unless it waits for other ranks"
     )
     assert any("3.1 times the bytes take 1.3 times as long" in line for line in finding.evidence)
-    assert "the links of a GPU to the others: 7 of 64 GB/s in each direction" in finding.evidence
+    assert "the links of a GPU to the others: 7 links of 64 GB/s in each direction" in finding.evidence
     assert "NCCL_DEBUG=INFO" in finding.remedy
     assert "earlier" not in finding.remedy
     # 16 ms are exposed; at the links' pace and 100 us each they would take 0.29 ms.
