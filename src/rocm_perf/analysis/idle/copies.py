@@ -10,9 +10,8 @@ from rocm_perf.analysis.basis.forest import itself_or_around
 from rocm_perf.analysis.basis.launched import THREAD, launched_work
 from rocm_perf.analysis.basis.nested import enclosing, nest, nested_ops
 from rocm_perf.analysis.basis.passes import timed_copies
-from rocm_perf.analysis.basis.shared import once_per_trace
 from rocm_perf.analysis.basis.stakes import of_one_gpu
-from rocm_perf.analysis.idle.device_copies import alone_ns, device_copies, device_copy_findings
+from rocm_perf.analysis.idle.device_copies import device_copies, device_copy_findings
 from rocm_perf.analysis.remedies.setting import setting_of
 from rocm_perf.analysis.remedies.table import remedy
 from rocm_perf.analysis.time.steps import step_time, steps
@@ -71,13 +70,6 @@ def steady_copies(trace: Trace) -> SteadyCopies:
 
 def _basis(repeated: Steps, steady: int) -> str:
     return f"{format_count(steady, 'step')} of {len(repeated.steps)} after warm-up ({repeated.found_by})"
-
-
-@once_per_trace
-def exposed_host_copies_ns(trace: Trace) -> int:
-    """The time of copies between host and GPU, or of a direction that is not known, beside which that GPU runs nothing
-    else, where it is longest."""
-    return alone_ns(trace, [*_HOST_KINDS, "UNKNOWN"])
 
 
 def _host_copies(trace: Trace) -> pl.DataFrame:

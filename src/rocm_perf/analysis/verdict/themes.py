@@ -3,12 +3,10 @@ graph that the remedy is."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 import msgspec
 
-from rocm_perf.analysis.basis.loading import LOADING
 from rocm_perf.analysis.basis.names import short_name
 from rocm_perf.analysis.graph.graph import Graph
 from rocm_perf.analysis.ledger.idle import AFTER_A_COPY, AFTER_A_WAIT, BEFORE_A_COPY
@@ -92,11 +90,6 @@ def too_few(document: Document) -> bool:
 def kernels(document: Document) -> int:
     """Return how many kernels the GPUs ran."""
     return sum(device.dispatches for device in document.devices)
-
-
-def names_loading(part: str) -> bool:
-    """Return whether the name of a part of a program says that it loads data."""
-    return re.search(LOADING, part) is not None
 
 
 def _remedy(run: Run, cause: str, **words: str) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
-from rocm_perf.analysis.idle.copies import copy_findings, exposed_host_copies_ns, steady_copies
+from rocm_perf.analysis.idle.copies import copy_findings, steady_copies
+from rocm_perf.analysis.ledger.entries import ledger
 from rocm_perf.model.trace import Trace
 from rocm_perf.sim.workload import read_workload
 from tests.sim.recorded import recorded
@@ -148,5 +149,5 @@ def test_exposed_are_copies_to_and_from_the_host_beside_which_the_gpu_does_nothi
         copy(3, kind="H2D", start_ns=300, end_ns=330),
     ]
     recording = trace(dispatches=[kernel("k", 40, 90)], copies=[beside_a_kernel, *beside_another_copy])
-    assert exposed_host_copies_ns(recording) == 50 + 30
-    assert exposed_host_copies_ns(trace(dispatches=[kernel("k", 40, 90)])) == 0
+    assert ledger(recording).total_ns("copying-to-gpu", "copying-to-host", "copying") == 50 + 30
+    assert ledger(trace(dispatches=[kernel("k", 40, 90)])).total_ns("copying-to-gpu", "copying-to-host") == 0
