@@ -37,6 +37,8 @@ _PAUSES = 2
 _MUCH = 0.01  # of the start-up: calls that take less explain nothing
 _LARGE = 0.5  # of the recording, or of a pause
 _AGAIN = 0.5  # of the kernels after a pause: it interrupts what goes on
+_TELLING = 0.1  # of the recording, with
+_MANY = 1_000  # kernels: so much work says how a program runs, whether it repeats or not
 _WORKING = 0.5  # of the rest in kernels: then that work is worth judging, however long start-up was
 
 
@@ -48,9 +50,12 @@ def one_off_ns(document: Document) -> int:
 
 
 def is_mostly_startup(document: Document) -> bool:
-    """Whether nothing repeats, most of the recording happens once, and the rest is not GPU work either."""
+    """Return whether nothing repeats, most of the recording happens once, and the rest is neither GPU work nor long and
+    busy enough to judge a program by."""
     phases = document.phases
     if not phases.rows or phases.steps or not document.hotspots.rows:
+        return False
+    if document.judged_ns >= _TELLING * phases.wall_ns and document.hotspots.dispatches >= _MANY:
         return False
     return one_off_ns(document) > _LARGE * phases.wall_ns and _kernel_share(document) < _WORKING
 
