@@ -24,6 +24,7 @@ from rocm_perf.model.trace import Trace
 from rocm_perf.units import format_count, format_ns, format_share
 
 FEWEST = 20  # kernels: where nothing repeats, what lies between fewer says nothing about a program
+_OFTEN_NS = 1_000_000  # from launch to launch: where they are further apart, graphs would shorten little
 _CALLS = 3
 _NEARLY = 0.9  # of the time: the place of less of it is said to hold most
 _TO_THE_HOST = ("copying-to-gpu", "copying-to-host", "copying")
@@ -101,6 +102,10 @@ def _every_ns(run: Run) -> float:
     return run.document.judged_ns * len(run.document.devices) / max(kernels(run.document), 1)
 
 
+def _launches_often(run: Run) -> bool:
+    return bool(kernels(run.document)) and _every_ns(run) <= _OFTEN_NS
+
+
 def _fused(run: Run) -> Change | None:
     rows = run.document.slivers.rows
     return Fused(rows[0].kernels) if rows else None
@@ -109,12 +114,15 @@ def _fused(run: Run) -> Change | None:
 def _captured(run: Run) -> Change | None:
     """Return launches as graphs, unless they are already. In JAX the remedy is another: one compiled call instead of
     many operators."""
-    return None if run.setting.uses_graphs or run.setting.jax else Captured()
+    return None if run.setting.uses_graphs or run.setting.jax or not _launches_often(run) else Captured()
 
 
 def _launching_words(run: Run, claimed: Sequence[Entry]) -> Words:
     """Say how a slow host shows: launches one after another that take too long, or gaps between queued kernels."""
     document, every_ns = run.document, _every_ns(run)
+    if not _launches_often(run):
+        title = f"The host prepares each launch for long: one kernel every {format_ns(every_ns)}"
+        return title, _remedy(run, "host-work")
     each_ns = sum(device.kernel_ns for device in document.devices) / kernels(document)
     per_step = document.phases.kernels_per_step.value if document.judged_steps else None
     of_step = f"{format_count(round(per_step), 'kernel')} a step, " if per_step else ""

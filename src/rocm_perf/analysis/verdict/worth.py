@@ -108,8 +108,8 @@ def _finding(claim: _Claim, stake_ns: int, run: Run, members: Sequence[Finding])
     title, remedy = theme.words(run, claimed)
     own = [member for member in members if member.id in theme.members]
     least = _PART * sum(entry.total_ns for entry in claimed)
-    large = [entry for entry in claimed[:_ENTRIES] if entry.total_ns >= least and theme.id != _FUSED]
-    evidence = [_evidence(entry, run) for entry in large]
+    large = [entry for entry in claimed[:_ENTRIES] if entry.total_ns >= least] or claimed[:_ENTRIES]
+    evidence = [] if theme.id == _FUSED else [_evidence(entry, run) for entry in large]
     evidence += [line for member in own for line in member.evidence]
     if theme.kind == "host-bound" and (added := _profilers_part(document)):
         evidence.append(added)
