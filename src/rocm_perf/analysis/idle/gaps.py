@@ -144,9 +144,13 @@ def judged_gaps(trace: Trace) -> pl.DataFrame:
     work = launched_work(trace)
     ends = node_spans(trace).select("node", begun_ns="first_ns", over_ns="last_ns")
     first = firsts(ordered(work.select(_END), ["start_ns", "launch_start"], nulls_last=["launch_start"]), GPU)
-    known = lead_ins(trace).select(GPU)
-    late = first.join(ends, on="node").filter(pl.col("start_ns") > pl.col("begun_ns"))
-    late = late.join(known, on=GPU, how="anti", nulls_equal=True) if known.height else late
+    led = lead_ins(trace).select(*GPU, led_ns="since_ns")  # what follows that is among the gaps already
+    late = (
+        first.join(ends, on="node")
+        .join(led, on=GPU, how="left", nulls_equal=True)
+        .with_columns(start_ns=pl.coalesce("led_ns", "start_ns"))
+        .filter(pl.col("start_ns") > pl.col("begun_ns"))
+    )
     blank = pl.lit(None, pl.Int64)
     before = causes_of(
         trace, late.select(_END, since_ns="begun_ns", before_launch_start=blank.cast(pl.Int64))

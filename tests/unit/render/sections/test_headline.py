@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from rocm_perf import api
 from rocm_perf.analysis.overview import examine, overview
 from rocm_perf.cli.demo import workload_file
+from rocm_perf.errors import EmptyCaptureError
 from rocm_perf.model.document import Document
 from rocm_perf.model.finding import Finding, Kind
 from rocm_perf.model.results.ledger import CAUSES
@@ -164,7 +165,11 @@ def test_the_sentence_says_what_the_ledger_and_the_first_finding_say(name: str) 
 @pytest.mark.parametrize("path", _shared(), ids=lambda path: path.name)
 @pytest.mark.thorough
 def test_the_sentence_of_every_shared_recording(path: Path) -> None:
-    check_sentence(answer(path))
+    try:
+        document = answer(path)
+    except EmptyCaptureError:
+        return  # nothing is said of it at all
+    check_sentence(document)
 
 
 def check_sentence(told: Document) -> None:
