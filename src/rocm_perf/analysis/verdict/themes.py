@@ -27,6 +27,8 @@ FEWEST = 20  # kernels: where nothing repeats, what lies between fewer says noth
 _OFTEN_NS = 1_000_000  # from launch to launch: where they are further apart, graphs would shorten little
 _CALLS = 3
 _NEARLY = 0.9  # of the time: the place of less of it is said to hold most
+_EVERY = 0.7  # of the steps: there may be others between them
+_FEWER_BYTES = "Copy fewer bytes: copies that take longer than all kernels cannot be hidden behind them. "
 _TO_THE_HOST = ("copying-to-gpu", "copying-to-host", "copying")
 
 
@@ -150,9 +152,6 @@ def _host_work_words(run: Run, claimed: Sequence[Entry]) -> Words:
         title = "The GPU waits while the host prepares what is then copied to it: its input, as it seems"
         return title, _remedy(run, "loading-data")
     place = "" if place == BEFORE_A_COPY else place
-    if run.setting.torch and "::" in place and not in_other_threads(run.document, place):
-        title = f"The GPU waits while the host is in {place}, and in no call of the runtime"
-        return title, _remedy(run, "slow-operator", place=place)
     if not place or (largest is not None and not largest.place and largest.total_ns > _of(claimed, place)):
         why = "outside any call that was recorded"
         return f"The GPU waits while the host does other work, {why}", _remedy(run, "host-work")
@@ -161,7 +160,8 @@ def _host_work_words(run: Run, claimed: Sequence[Entry]) -> Words:
         title = f"The GPU waits until another thread of the program is done with {place}"
     else:
         title = f"The GPU waits while the host is {mostly}in {place}, and in no call of the runtime"
-    return title, _remedy(run, "host-work", place=place)
+    is_operator = run.setting.torch and "::" in place and not in_other_threads(run.document, place)
+    return title, _remedy(run, "slow-operator" if is_operator else "host-work", place=place)
 
 
 def _of(claimed: Sequence[Entry], place: str) -> int:
@@ -241,19 +241,15 @@ def _copy_words(run: Run, claimed: Sequence[Entry]) -> Words:
         else "waiting-for-copy"
     )
     fewer = _FEWER_BYTES if document.steady_copies.total_ns > document.hotspots.total_ns else ""
-    remedy = fewer + _remedy(run, cause, place=place)
+    advice = fewer + _remedy(run, cause, place=place)
     if every:
         often = max(row.in_steps for row in every)
         when = "in every step" if often >= _EVERY else f"in one step of {round(1 / often)}"
-        return f"Data crosses between host and GPU {when}", remedy
+        return f"Data crosses between host and GPU {when}", advice
     if 2 * copies_ns > sum(entry.total_ns for entry in claimed):
         spent = format_ns(run.ledger.of_one_gpu_ns(sum(entry.total_ns for entry in claimed)))
-        return f"Copies between host and GPU, and waits for them, take {spent}", remedy
-    return f"The GPU waits while the host is inside copies{_places(claimed)}", remedy
-
-
-_FEWER_BYTES = "Copy fewer bytes: copies that take longer than all kernels cannot be hidden behind them. "
-_EVERY = 0.7  # of the steps: there may be others between them
+        return f"Copies between host and GPU, and waits for them, take {spent}", advice
+    return f"The GPU waits while the host is inside copies{_places(claimed)}", advice
 
 
 def _stream_words(run: Run, _: Sequence[Entry]) -> Words:

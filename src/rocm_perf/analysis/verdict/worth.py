@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from shlex import quote
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -47,13 +48,17 @@ def themed(run: Run, members: Sequence[Finding]) -> tuple[list[Projection], list
     return [projection for projection in made if projection], with_stacks_doubted(_one_each(findings), run)
 
 
-class _Claim:
-    """What a theme could save: what its change was re-timed to, at most the entries of the ledger that it removes."""
+class _Claim(NamedTuple):
+    """A theme, what its change was re-timed to, and what the entries of the ledger hold that it removes."""
 
-    def __init__(self, theme: Theme, projection: Projection | None, most_ns: int) -> None:
-        self.theme, self.projection = theme, projection
-        saved = most_ns if projection is None else min(projection.saved_ns, most_ns)
-        self.stake_ns = saved
+    theme: Theme
+    projection: Projection | None
+    most_ns: int
+
+    @property
+    def stake_ns(self) -> int:
+        """Return what the theme could save."""
+        return self.most_ns if self.projection is None else min(self.projection.saved_ns, self.most_ns)
 
 
 def _most_ns(theme: Theme, run: Run, members: Sequence[Finding], *, retimed: bool) -> int:

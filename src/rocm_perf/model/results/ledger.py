@@ -52,7 +52,7 @@ class Entry(msgspec.Struct, frozen=True):
     """Time with one cause in one place."""
 
     kind: EntryKind
-    cause: str  # a key of CAUSES; of kernels, once it is known what limits them, an id of the catalogue of limits
+    cause: str  # a key of CAUSES; what limits a kernel stands with the kernel (results/limits.py)
     place: str  # kernel, call, range or function; empty where none is known
     total_ns: int
     count: int  # dispatches, copies, or idle intervals that it has a part in
