@@ -149,7 +149,7 @@ def _host_work_words(run: Run, claimed: Sequence[Entry]) -> Words:
     place = next((entry.place for entry in claimed if entry.place), "")
     largest = claimed[0] if claimed else None
     if largest is not None and largest.place == BEFORE_A_COPY:
-        title = "The GPU waits while the host prepares what is then copied to it: its input, as it seems"
+        title = "The GPU waits while the host prepares data that is then copied to it, probably its input"
         return title, _remedy(run, "loading-data")
     place = "" if place == BEFORE_A_COPY else place
     if not place or (largest is not None and not largest.place and largest.total_ns > _of(claimed, place)):
